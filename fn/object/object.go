@@ -1,0 +1,51 @@
+// Package object is what the function composes and reads: an object under a
+// stable key with its readiness, names from identity and content, and read
+// access to objects that others wrote.
+package object
+
+// Ready is the readiness of a composed object.
+type Ready int
+
+// The states of readiness.
+const (
+	// NotReady says that the object exists or will, and is not ready.
+	NotReady Ready = iota
+	// IsReady says that the object is ready.
+	IsReady
+)
+
+// Object is one object that the function composes.
+type Object struct {
+	// Key is the object's identity inside its composite: stable, a DNS label
+	// of at most 63 characters, without an index of any list.
+	Key string
+	// Body is the object itself, with only the fields that the function owns.
+	// Its values are string, bool, int64, float64, nil, map[string]any and
+	// []any and nothing else, as in unstructured objects.
+	Body map[string]any
+	// Ready is whether the object does its work.
+	Ready Ready
+	// Why says in words what a not ready object waits for.
+	Why string
+}
+
+// View is read access to an object that was observed or required. A missing
+// field, and one of another type, reads as the zero value.
+type View interface {
+	// String at the path.
+	String(path ...string) string
+	// Bool at the path.
+	Bool(path ...string) bool
+	// Int at the path.
+	Int(path ...string) int64
+	// Has says whether there is anything but null at the path.
+	Has(path ...string) bool
+	// Strings are the strings of the list at the path.
+	Strings(path ...string) []string
+	// Views are the objects of the list at the path.
+	Views(path ...string) []View
+	// Keys are the names of the fields of the object at the path, sorted.
+	Keys(path ...string) []string
+	// Object is the object at the path as unstructured values, a copy.
+	Object(path ...string) map[string]any
+}
