@@ -6,6 +6,8 @@ import (
 	"net/netip"
 
 	"go4.org/netipx"
+
+	"github.com/l2cluster/function-l2cluster/fn/spec"
 )
 
 // Plan of one cluster.
@@ -75,27 +77,6 @@ const (
 // have it.
 const ControlPlanePool = "control-plane"
 
-// Mode is how the ports of a machine are joined, in the platform's words.
-type Mode string
-
-// The modes of https://deploy.equinix.com/developers/docs/metal/layer2-networking/overview/.
-const (
-	// Layer3 has no VLANs.
-	Layer3 Mode = "layer3"
-	// HybridBonded has VLANs beside the platform's addresses on a bond.
-	HybridBonded Mode = "hybrid-bonded"
-	// Hybrid has VLANs on ports outside the bond.
-	Hybrid Mode = "hybrid"
-	// Layer2Bonded has only VLANs, on the bond.
-	Layer2Bonded Mode = "layer2-bonded"
-	// Layer2Individual has only VLANs, on ports outside the bond.
-	Layer2Individual Mode = "layer2-individual"
-)
-
-// PureLayer2 says whether a machine in the mode loses the platform's own
-// addresses, and with them its default route and the metadata service.
-func (m Mode) PureLayer2() bool { return m == Layer2Bonded || m == Layer2Individual }
-
 // Pool is a group of machines that are alike but for their addresses.
 type Pool struct {
 	// Name of the pool: ControlPlanePool or a worker pool's own.
@@ -109,7 +90,7 @@ type Pool struct {
 	// Surge is how many more machines a rollout may make.
 	Surge int
 	// Mode of its machines' ports.
-	Mode Mode
+	Mode spec.Mode
 	// Ports that differ from a new server's, sorted: bonds before members.
 	Ports []Port
 	// Links on the ports, sorted by network.
