@@ -27,10 +27,81 @@ type Cluster struct {
 	Observed map[string]object.View
 }
 
+// Sources are what a platform finds its facts in.
+type Sources struct {
+	// Cluster that the facts are about.
+	Cluster Cluster
+	// Required objects by the name of their requirement: those that the
+	// platform asked for, and CAPIMachines.
+	Required map[string]object.Required
+	// Status of the composite as an earlier run wrote it.
+	Status object.View
+	// Credentials of the pipeline step by name.
+	Credentials map[string]map[string][]byte
+}
+
+// CAPIMachines is the name of the requirement for the cluster's Machines.
+const CAPIMachines = "machines"
+
+// Facts are what the world has decided.
+type Facts struct {
+	// MachinesKnown says that the list of machines was fetched. Without it
+	// nothing may be released and no machine's object given up.
+	MachinesKnown bool
+	// Machines that exist, by name, sorted; those being deleted too, since
+	// they still hold what they have.
+	Machines []Machine
+	// VLANs are the UUIDs of the networks' VLANs that exist, by network.
+	VLANs map[string]string
+	// Delivered are the addresses that machines were sent earlier, by machine
+	// and then by plan.LinkSubnet.Key: address with prefix length.
+	Delivered map[string]map[string]string
+	// Warnings say what could not be read and what follows, each a sentence.
+	Warnings []string
+}
+
+// Machine is one server of the cluster.
+type Machine struct {
+	// Name of the machine, the same for Cluster API and the platform.
+	Name string
+	// Pool of the machine; "" when it cannot be told.
+	Pool string
+	// Device is the UUID of its server, or "" before there is one.
+	Device string
+	// Deleting says that the machine is on its way out.
+	Deleting bool
+	// Joined says that its node has joined the cluster.
+	Joined bool
+	// Ports are the UUIDs of its server's ports by name; nil until known.
+	Ports map[string]string
+	// Network is the state of its network as its server reported it.
+	Network NetworkState
+	// Message says more about the state, in the server's own words.
+	Message string
+}
+
+// NetworkState is the state of a machine's network as its server reported it.
+type NetworkState int
+
+// The states.
+const (
+	// NetworkUnknown has no report, or none that could be read.
+	NetworkUnknown NetworkState = iota
+	// NetworkStarted is being configured.
+	NetworkStarted
+	// NetworkVerified came up as wanted.
+	NetworkVerified
+	// NetworkFailed did not.
+	NetworkFailed
+)
+
 // Infrastructure is what a platform makes of a cluster.
 type Infrastructure struct {
 	// Objects of the platform.
 	Objects []object.Object
+	// Kept are keys of observed objects that the claim no longer names and
+	// that something still uses.
+	Kept []string
 	// Cluster refers to the object that stands for the cluster's
 	// infrastructure.
 	Cluster object.Reference
@@ -42,3 +113,8 @@ type Infrastructure struct {
 	// Warnings for the user, each a sentence.
 	Warnings []string
 }
+
+// Delivery is what machines are given, by machine and then by
+// plan.LinkSubnet.Key: address with prefix length. An address is in here only
+// once the record that holds it is safe.
+type Delivery map[string]map[string]string

@@ -49,3 +49,24 @@ type View interface {
 	// Object is the object at the path as unstructured values, a copy.
 	Object(path ...string) map[string]any
 }
+
+// Required are the objects that were fetched for one requirement.
+type Required struct {
+	// Fetched says that somebody has looked. Without it nothing is known; with
+	// it and without items there are none.
+	Fetched bool
+	// Items that were found, sorted by namespace and name.
+	Items []View
+}
+
+// Selector says which objects to fetch.
+type Selector struct {
+	// APIVersion and Kind of the objects.
+	APIVersion, Kind string
+	// Namespace of the objects; empty for cluster-scoped ones.
+	Namespace string
+	// Name of one object, or empty to select by labels.
+	Name string
+	// Labels that the objects have; without name and labels, all of them.
+	Labels map[string]string
+}

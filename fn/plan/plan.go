@@ -56,10 +56,11 @@ type Subnet struct {
 	Prefix netip.Prefix
 	// Gateway is its router; invalid without one.
 	Gateway netip.Addr
-	// Usable are the addresses that machines may get, before those that other
-	// clusters hold are taken out. Empty unless addresses are assigned
-	// statically.
-	Usable *netipx.IPSet
+	// Ranges are the addresses of the block that machines may get; nil for
+	// every host address.
+	Ranges *netipx.IPSet
+	// Exclude are addresses of the block that no machine gets; nil for none.
+	Exclude *netipx.IPSet
 }
 
 // Role of a pool's machines.

@@ -4,16 +4,24 @@
 package platform
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/l2cluster/function-l2cluster/fn/infra"
+	"github.com/l2cluster/function-l2cluster/fn/object"
 	"github.com/l2cluster/function-l2cluster/fn/platform/equinix"
 )
 
 // Platform that servers, VLANs and ports come from.
 type Platform interface {
+	// Requirements are the objects that Facts reads beside the composed ones,
+	// by the name of the requirement.
+	Requirements(cluster, namespace string) map[string]object.Selector
+	// Facts are what the world has decided. What cannot be read becomes a
+	// warning and stays unknown; an error means that a run cannot go on.
+	Facts(ctx context.Context, s infra.Sources) (infra.Facts, error)
 	// Compose the objects of a cluster's infrastructure.
-	Compose(c infra.Cluster) (infra.Infrastructure, error)
+	Compose(c infra.Cluster, f infra.Facts, d infra.Delivery) (infra.Infrastructure, error)
 }
 
 // New returns the platform of that name, or an error that lists the names.
