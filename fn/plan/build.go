@@ -174,25 +174,24 @@ func (b builder) link(n spec.Network, pn spec.PortNetwork, mode spec.Mode) (Link
 		return Link{}, err
 	}
 	for _, s := range b.subnets[n.Name] {
-		part, err := within(narrow, s.Prefix)
-		if err != nil {
-			return Link{}, err
-		}
-		l.Subnets = append(l.Subnets, LinkSubnet{
-			Key: AddressKey(n.Name, s.Prefix.Addr()), Prefix: s.Prefix, Gateway: s.Gateway,
+		ls := LinkSubnet{
+			Key: AddressKey(int(n.VXLAN), s.Prefix), Prefix: s.Prefix, Gateway: s.Gateway,
 			Default: n.DefaultRoute && mode.PureLayer2() && s.Gateway.IsValid(),
-			Range:   part,
-		})
+		}
+		if narrow.IsValid() && s.Prefix.Contains(narrow.From()) {
+			ls.Range = narrow
+		}
+		l.Subnets = append(l.Subnets, ls)
 	}
 	l.Routes, err = buildRoutes(n)
 	return l, err
 }
 
-func assignmentRange(pn spec.PortNetwork) (*netipx.IPSet, error) {
+func assignmentRange(pn spec.PortNetwork) (netipx.IPRange, error) {
 	if pn.AssignmentRange == "" {
-		return rangeSet(nil)
+		return netipx.IPRange{}, nil
 	}
-	return rangeSet([]string{pn.AssignmentRange})
+	return ipam.ParseRange(pn.AssignmentRange)
 }
 
 // InterfaceName of a network's VLAN interface: the claim's own, or one that
@@ -204,12 +203,14 @@ func InterfaceName(n spec.Network) string {
 	return fmt.Sprintf("vlan%d", n.VXLAN)
 }
 
-// AddressKey is the key of an address of a network: name and family.
-func AddressKey(network string, addr netip.Addr) string {
-	if addr.Is4() {
-		return network + ".ipv4"
+// AddressKey names an address of a machine by VLAN id and family, for example
+// vlan1000.ipv4. It does not depend on the network's name, which may change
+// without anything changing on a machine.
+func AddressKey(vlan int, subnet netip.Prefix) string {
+	if subnet.Addr().Is4() {
+		return fmt.Sprintf("vlan%d.ipv4", vlan)
 	}
-	return network + ".ipv6"
+	return fmt.Sprintf("vlan%d.ipv6", vlan)
 }
 
 func assignment(n spec.Network) Assignment {
@@ -246,40 +247,28 @@ func buildRoutes(n spec.Network) ([]Route, error) {
 }
 
 func buildSubnets(n spec.Network) ([]Subnet, error) {
-	ranges, err := rangeSet(n.AssignmentRanges)
+	ranges, err := parseRanges(n.AssignmentRanges)
 	if err != nil {
 		return nil, err
 	}
-	exclude, err := rangeSet(n.Exclude)
+	exclude, err := parseRanges(n.Exclude)
 	if err != nil {
 		return nil, err
 	}
 	var out []Subnet
 	for _, text := range n.IPAddresses {
-		s, err := buildSubnet(n, text, ranges, exclude)
+		prefix, err := netip.ParsePrefix(text)
 		if err != nil {
+			return nil, err
+		}
+		s := Subnet{Prefix: prefix.Masked(), Ranges: within(ranges, prefix), Exclude: within(exclude, prefix)}
+		if s.Gateway, err = gatewayIn(n, prefix); err != nil {
 			return nil, err
 		}
 		out = append(out, s)
 	}
 	slices.SortFunc(out, func(a, b Subnet) int { return a.Prefix.Addr().Compare(b.Prefix.Addr()) })
 	return out, nil
-}
-
-func buildSubnet(n spec.Network, text string, ranges, exclude *netipx.IPSet) (Subnet, error) {
-	prefix, err := netip.ParsePrefix(text)
-	if err != nil {
-		return Subnet{}, err
-	}
-	s := Subnet{Prefix: prefix.Masked()}
-	if s.Ranges, err = within(ranges, prefix); err != nil {
-		return Subnet{}, err
-	}
-	if s.Exclude, err = within(exclude, prefix); err != nil {
-		return Subnet{}, err
-	}
-	s.Gateway, err = gatewayIn(n, prefix)
-	return s, err
 }
 
 // gatewayIn is the network's gateway inside a block. The gateway of a block in
@@ -324,28 +313,29 @@ func (b builder) plannedNetworks(pools []Pool) []Network {
 	return out
 }
 
-// rangeSet is the union of ranges.
-func rangeSet(texts []string) (*netipx.IPSet, error) {
-	var b netipx.IPSetBuilder
+func parseRanges(texts []string) ([]netipx.IPRange, error) {
+	out := make([]netipx.IPRange, 0, len(texts))
 	for _, text := range texts {
 		r, err := ipam.ParseRange(text)
 		if err != nil {
 			return nil, err
 		}
-		b.AddRange(r)
+		out = append(out, r)
 	}
-	return b.IPSet()
+	slices.SortFunc(out, func(a, b netipx.IPRange) int {
+		return cmp.Or(a.From().Compare(b.From()), a.To().Compare(b.To()))
+	})
+	return out, nil
 }
 
-// within is the part of a set inside a block, or nil when nothing of the set
-// is: a network's other family has ranges of its own, or none.
-func within(set *netipx.IPSet, prefix netip.Prefix) (*netipx.IPSet, error) {
-	var b netipx.IPSetBuilder
-	b.AddPrefix(prefix.Masked())
-	b.Intersect(set)
-	out, err := b.IPSet()
-	if err != nil || len(out.Ranges()) == 0 {
-		return nil, err
+// within are the ranges inside a block. A network's other family has ranges of
+// its own, or none.
+func within(ranges []netipx.IPRange, prefix netip.Prefix) []netipx.IPRange {
+	var out []netipx.IPRange
+	for _, r := range ranges {
+		if prefix.Contains(r.From()) {
+			out = append(out, r)
+		}
 	}
-	return out, nil
+	return out
 }

@@ -56,11 +56,11 @@ type Subnet struct {
 	Prefix netip.Prefix
 	// Gateway is its router; invalid without one.
 	Gateway netip.Addr
-	// Ranges are the addresses of the block that machines may get; nil for
-	// every host address.
-	Ranges *netipx.IPSet
-	// Exclude are addresses of the block that no machine gets; nil for none.
-	Exclude *netipx.IPSet
+	// Ranges are the addresses of the block that machines may get, sorted;
+	// none for every host address.
+	Ranges []netipx.IPRange
+	// Exclude are addresses of the block that no machine gets, sorted.
+	Exclude []netipx.IPRange
 }
 
 // Role of a pool's machines.
@@ -148,8 +148,7 @@ type Link struct {
 
 // LinkSubnet is a block of a link's network as the machine sees it.
 type LinkSubnet struct {
-	// Key under which the machine finds its address: the network's name, a
-	// dot, and ipv4 or ipv6.
+	// Key under which the machine finds its address, from AddressKey.
 	Key string
 	// Prefix is the block, masked.
 	Prefix netip.Prefix
@@ -157,8 +156,8 @@ type LinkSubnet struct {
 	Gateway netip.Addr
 	// Default says that Gateway is the machine's default route.
 	Default bool
-	// Range narrows the addresses for this pool; nil without.
-	Range *netipx.IPSet
+	// Range narrows the addresses for this pool; not valid without.
+	Range netipx.IPRange
 }
 
 // Route is a destination behind a link.
