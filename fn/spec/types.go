@@ -44,6 +44,7 @@ type L2Cluster struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.networks) || self.networks.all(n, self.networks.exists_one(m, m.vxlan == n.vxlan))",message="two networks cannot have the same vxlan: it names one VLAN of the project and metro"
 // +kubebuilder:validation:XValidation:rule="!has(self.networks) || self.networks.filter(n, has(n.defaultRoute) && n.defaultRoute).size() <= 1",message="at most one network may have defaultRoute: true"
+// +kubebuilder:validation:XValidation:rule="!has(self.networks) || self.networks.all(n, !has(n.metalGateway) || !has(n.metalGateway.vrf) || (has(self.vrfs) && self.vrfs.exists(v, v.name == n.metalGateway.vrf)))",message="metalGateway.vrf must name one of spec.vrfs"
 // +kubebuilder:validation:XValidation:rule="self.metro == oldSelf.metro",message="metro cannot be changed: VLANs and servers are bound to their metro"
 // +kubebuilder:validation:XValidation:rule="self.projectID == oldSelf.projectID",message="projectID cannot be changed: VLANs and servers are bound to their project"
 // +kubebuilder:validation:XValidation:rule="(has(self.vipManager) ? self.vipManager : 'CPEM') == (has(oldSelf.vipManager) ? oldSelf.vipManager : 'CPEM')",message="vipManager cannot be changed: the infrastructure provider forbids it"
@@ -149,6 +150,7 @@ type ClusterNetwork struct {
 // CIDRBlocks is a list of address blocks.
 type CIDRBlocks struct {
 	// CIDRBlocks in prefix notation, at most one per address family.
+	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=2
@@ -213,7 +215,10 @@ const (
 // addresses on it.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.poolRef) == (has(self.assignment) && self.assignment == 'ipam')",message="poolRef goes with assignment: ipam, and only with it"
-// +kubebuilder:validation:XValidation:rule="(has(self.assignment) && self.assignment != 'cluster-api') || has(self.ipAddresses)",message="assignment: cluster-api needs ipAddresses, the subnet to give addresses from"
+// +kubebuilder:validation:XValidation:rule="has(self.ipAddresses) || (has(self.assignment) && self.assignment in ['dhcp', 'none'])",message="assignment: cluster-api and assignment: ipam need ipAddresses, the subnet that addresses come from"
+// +kubebuilder:validation:XValidation:rule="!has(self.ipAddresses) || self.ipAddresses.all(c, isCIDR(c) && cidr(c).masked() == cidr(c))",message="each of ipAddresses must be a block without host bits, for example 10.60.10.0/24"
+// +kubebuilder:validation:XValidation:rule="!has(self.gateway) || (has(self.ipAddresses) && isIP(self.gateway) && self.ipAddresses.exists(c, isCIDR(c) && cidr(c).containsIP(self.gateway)))",message="gateway must be an address inside one of ipAddresses"
+// +kubebuilder:validation:XValidation:rule="!has(self.gatewayIPv6) || (has(self.ipAddresses) && isIP(self.gatewayIPv6) && self.ipAddresses.exists(c, isCIDR(c) && cidr(c).ip().family() == 6 && cidr(c).containsIP(self.gatewayIPv6)))",message="gatewayIPv6 must be an address inside the IPv6 block of ipAddresses"
 // +kubebuilder:validation:XValidation:rule="!has(self.vlanID) || !has(self.metalGateway)",message="a network with vlanID is only observed: its gateway belongs to the VLAN's owner"
 type Network struct {
 	// Name that ports refer to.
@@ -414,6 +419,8 @@ type Machines struct {
 }
 
 // ControlPlane are the servers of the control plane.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.rollout) || !has(self.rollout.maxSurge) || self.rollout.maxSurge > 0 || !has(self.replicas) || self.replicas >= 3",message="rollout.maxSurge: 0 needs at least 3 replicas: etcd would lose its majority while a server is replaced"
 type ControlPlane struct {
 	// Replicas is an odd number, since etcd needs a majority.
 	// +optional
@@ -422,6 +429,7 @@ type ControlPlane struct {
 	Replicas int32 `json:"replicas,omitempty"`
 	// Rollout is how servers are replaced.
 	// +optional
+	// +kubebuilder:default={}
 	Rollout *ControlPlaneRollout `json:"rollout,omitempty"`
 
 	Machines `json:",inline"`
@@ -440,6 +448,7 @@ type ControlPlaneRollout struct {
 
 // WorkerPool are worker servers of one kind.
 //
+// +kubebuilder:validation:XValidation:rule="self.name != 'control-plane'",message="control-plane is the name of the control plane's own pool"
 // +kubebuilder:validation:XValidation:rule="!has(self.replicas) || !has(self.autoscaling)",message="give replicas or autoscaling, not both: the autoscaler owns the number of an autoscaled pool"
 type WorkerPool struct {
 	// Name of the pool.
@@ -457,6 +466,7 @@ type WorkerPool struct {
 	Autoscaling *Autoscaling `json:"autoscaling,omitempty"`
 	// Rollout is how servers are replaced.
 	// +optional
+	// +kubebuilder:default={}
 	Rollout *WorkerRollout `json:"rollout,omitempty"`
 
 	Machines `json:",inline"`
@@ -483,6 +493,7 @@ type WorkerRollout struct {
 	// MaxSurge is how many servers more than replicas may exist meanwhile.
 	// Each of them needs an address.
 	// +optional
+	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000
 	MaxSurge *int32 `json:"maxSurge,omitempty"`

@@ -38,14 +38,17 @@ type Input struct {
 
 	// Equinix are the settings of the Equinix Metal platform.
 	// +optional
+	// +kubebuilder:default={}
 	Equinix Equinix `json:"equinix,omitzero"`
 
 	// Bootstrap is what every server does before it becomes a node.
 	// +optional
+	// +kubebuilder:default={}
 	Bootstrap Bootstrap `json:"bootstrap,omitzero"`
 
 	// Network are the settings of the servers' networks.
 	// +optional
+	// +kubebuilder:default={}
 	Network Network `json:"network,omitzero"`
 
 	// AddOns are applied to every new cluster by ClusterResourceSets.
@@ -61,14 +64,22 @@ type Allowed struct {
 	// Metros that claims may name.
 	// +optional
 	// +listType=set
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:Pattern=`^[a-z]{2}$`
 	Metros []string `json:"metros,omitempty"`
 	// MachineTypes that claims may name.
 	// +optional
 	// +listType=set
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MaxLength=63
+	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([-a-z0-9._]*[a-z0-9])?$`
 	MachineTypes []string `json:"machineTypes,omitempty"`
 	// OperatingSystems that claims may name.
 	// +optional
 	// +listType=set
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MaxLength=63
+	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([-a-z0-9._]*[a-z0-9])?$`
 	OperatingSystems []string `json:"operatingSystems,omitempty"`
 }
 
@@ -78,10 +89,14 @@ type Equinix struct {
 	// reservations and gateways.
 	// +optional
 	// +kubebuilder:default=default
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	ProviderConfig string `json:"providerConfig,omitempty"`
 	// HTTPProviderConfig of provider-http that delivers custom data to servers.
 	// +optional
 	// +kubebuilder:default=default
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	HTTPProviderConfig string `json:"httpProviderConfig,omitempty"`
 	// APIURL is the base URL of the Metal API, for installations that answer on
 	// another address.
@@ -105,6 +120,9 @@ type Equinix struct {
 	// network that overlaps one is refused.
 	// +optional
 	// +listType=set
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MaxLength=43
+	// +kubebuilder:validation:items:Pattern=`^[0-9a-f:.]+/[0-9]{1,3}$`
 	Blocks []string `json:"blocks,omitempty"`
 	// HardwareReservations says that the installed infrastructure provider
 	// honours hardwareReservationID. CAPP up to v0.9.0 ignores a single
@@ -113,10 +131,12 @@ type Equinix struct {
 	HardwareReservations bool `json:"hardwareReservations,omitempty"`
 	// CloudController runs in the cluster and knows its servers and addresses.
 	// +optional
+	// +kubebuilder:default={}
 	CloudController CloudController `json:"cloudController,omitzero"`
 	// KubeVIP announces the control plane's address where vipManager is
 	// KUBE_VIP.
 	// +optional
+	// +kubebuilder:default={}
 	KubeVIP KubeVIP `json:"kubeVIP,omitzero"`
 	// CallTimeout bounds one call of the Metal API.
 	// +optional
@@ -165,7 +185,7 @@ type CloudController struct {
 	// +optional
 	// +kubebuilder:default="https://github.com/equinix/cloud-provider-equinix-metal/releases/download/v3.8.1/deployment.yaml"
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:Pattern=`^https?://[A-Za-z0-9._~:/?#@!$&()*+,;=%-]+$`
+	// +kubebuilder:validation:Pattern=`^https?://[A-Za-z0-9._~:/?@+,=%-]+$`
 	ManifestURL string `json:"manifestURL,omitempty"`
 }
 
@@ -207,11 +227,15 @@ type Bootstrap struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=4096
 	PreKubeadmCommands []string `json:"preKubeadmCommands,omitempty"`
 	// PostKubeadmCommands run after kubeadm.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=4096
 	PostKubeadmCommands []string `json:"postKubeadmCommands,omitempty"`
 }
 
