@@ -118,3 +118,11 @@ type Infrastructure struct {
 // plan.LinkSubnet.Key: address with prefix length. An address is in here only
 // once the record that holds it is safe.
 type Delivery map[string]map[string]string
+
+// Set the address of a machine under a key.
+func (d Delivery) Set(machine, key, address string) {
+	if d[machine] == nil {
+		d[machine] = map[string]string{}
+	}
+	d[machine][key] = address
+}

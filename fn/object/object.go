@@ -46,6 +46,8 @@ type View interface {
 	Views(path ...string) []View
 	// Keys are the names of the fields of the object at the path, sorted.
 	Keys(path ...string) []string
+	// At is the object at the path; one without fields when there is none.
+	At(path ...string) View
 	// Object is the object at the path as unstructured values, a copy.
 	Object(path ...string) map[string]any
 }

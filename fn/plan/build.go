@@ -163,11 +163,11 @@ func untagged(port spec.Port, network string) bool {
 
 func (b builder) link(n spec.Network, pn spec.PortNetwork, mode spec.Mode) (Link, error) {
 	l := Link{
-		Network: n.Name, VLAN: int(n.VXLAN), Interface: InterfaceName(n), MTU: int(n.MTU),
+		Network: n.Name, ID: int(n.VXLAN), VLAN: int(n.VXLAN), Interface: InterfaceName(n), MTU: int(n.MTU),
 		Assignment: assignment(n), NodeIP: pn.NodeIP, External: pn.AddressType == spec.AddressExternal,
 	}
 	if n.SourceRouting {
-		l.Table = RouteTable(l.VLAN)
+		l.Table = RouteTable(l.ID)
 	}
 	narrow, err := assignmentRange(pn)
 	if err != nil {

@@ -121,6 +121,8 @@ func (p Port) Bond() bool { return len(p.Name) > 4 && p.Name[:4] == "bond" }
 type Link struct {
 	// Network by name.
 	Network string
+	// ID is the network's VLAN id, whether frames carry it or not.
+	ID int
 	// Port that the network is on.
 	Port string
 	// VLAN id that frames carry, or 0 when the network arrives untagged and

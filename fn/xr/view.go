@@ -67,6 +67,8 @@ func (v view) Views(path ...string) []object.View {
 	return out
 }
 
+func (v view) At(path ...string) object.View { return view{v.value(path).GetStructValue()} }
+
 func (v view) Keys(path ...string) []string {
 	fields := v.value(path).GetStructValue().GetFields()
 	out := make([]string, 0, len(fields))

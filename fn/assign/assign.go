@@ -1,0 +1,257 @@
+// Package assign gives the machines of a plan their addresses: it turns the
+// plan, the machines that exist, the record of earlier runs and the other
+// claims on the same VLANs into the allocator's words, and its answer into what
+// each machine is sent.
+package assign
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"go4.org/netipx"
+
+	"github.com/l2cluster/function-l2cluster/fn/infra"
+	"github.com/l2cluster/function-l2cluster/fn/ipam"
+	"github.com/l2cluster/function-l2cluster/fn/object"
+	"github.com/l2cluster/function-l2cluster/fn/plan"
+)
+
+// Input is what addresses are decided from.
+type Input struct {
+	// Scope of the cluster's VLANs.
+	Scope Scope
+	// Plan of the cluster.
+	Plan plan.Plan
+	// Facts about its machines.
+	Facts infra.Facts
+	// Status of the composite as an earlier run wrote it.
+	Status object.View
+	// Others are the other composites of the control plane.
+	Others object.Required
+	// Self tells the composite apart from the others, and how old it is.
+	Self Self
+	// Bound are the addresses that an outside pool gave, by machine and then
+	// by plan.LinkSubnet.Key.
+	Bound map[string]map[string]netip.Prefix
+	// CoolDown is how long a released address rests.
+	CoolDown time.Duration
+	// Now is when the run began.
+	Now time.Time
+}
+
+// Scope is where a VLAN id is unique.
+type Scope struct {
+	// Project and Metro of the VLANs.
+	Project, Metro string
+}
+
+// Self is the composite that addresses are given for.
+type Self struct {
+	// UID of the composite.
+	UID string
+	// Created is when it was made.
+	Created time.Time
+}
+
+// Result is what was decided.
+type Result struct {
+	// Book of the allocator.
+	Book ipam.Book
+	// Delivery is what machines are sent.
+	Delivery infra.Delivery
+	// Record for the composite's status, in unstructured values.
+	Record map[string]any
+	// Unreadable are composites whose record could not be read, each with the
+	// reason. While there are any, nobody gets an address that he has not yet.
+	Unreadable []string
+	// Addresses of each machine, delivered or not, by plan.LinkSubnet.Key.
+	Addresses infra.Delivery
+}
+
+// poolKey names the space in which an address is unique.
+func poolKey(s Scope, vlan int, subnet netip.Prefix) string {
+	return fmt.Sprintf("%s/%s/%d/%s", s.Project, s.Metro, vlan, subnet)
+}
+
+// demandKey names one address of one machine.
+func demandKey(machine, address string) string { return machine + "/" + address }
+
+// Addresses decides who gets which address. It returns an error when the
+// composite's own record cannot be read: going on without it could give an
+// address twice.
+func Addresses(in Input) (Result, error) {
+	record, err := readRecord(in.Status)
+	if err != nil {
+		return Result{}, err
+	}
+	others, unreadable := readOthers(in)
+	pools, err := in.pools(others)
+	if err != nil {
+		return Result{}, err
+	}
+	book, err := ipam.Assign(ipam.Input{
+		Pools: pools, Demands: in.demands(),
+		Complete: in.Facts.MachinesKnown && in.Others.Fetched && len(unreadable) == 0,
+		Record:   record, CoolDown: in.CoolDown, Now: in.Now,
+	})
+	if err != nil {
+		return Result{}, err
+	}
+	return in.result(book, unreadable)
+}
+
+func readRecord(status object.View) (ipam.Record, error) {
+	b, err := json.Marshal(status.Object("allocations"))
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the composite's status.allocations: %w", err)
+	}
+	return ipam.Decode(b)
+}
+
+func (in Input) result(book ipam.Book, unreadable []string) (Result, error) {
+	out := Result{Book: book, Unreadable: unreadable, Delivery: infra.Delivery{}, Addresses: infra.Delivery{}}
+	for key, a := range book.Assigned {
+		machine, address, _ := strings.Cut(key, "/")
+		out.Addresses.Set(machine, address, a.Address.String())
+		if a.Deliver {
+			out.Delivery.Set(machine, address, a.Address.String())
+		}
+	}
+	b, err := book.Record.Encode()
+	if err != nil {
+		return Result{}, err
+	}
+	if err := json.Unmarshal(b, &out.Record); err != nil {
+		return Result{}, fmt.Errorf("cannot write the record of addresses: %w", err)
+	}
+	return out, nil
+}
+
+// demands of all machines: one for each address that a link of its pool wants.
+func (in Input) demands() []ipam.Demand {
+	pools := map[string]plan.Pool{}
+	for _, p := range in.Plan.Pools {
+		pools[p.Name] = p
+	}
+	var out []ipam.Demand
+	for _, m := range in.Facts.Machines {
+		for _, l := range pools[m.Pool].Links {
+			if l.Assignment != plan.AssignStatic && l.Assignment != plan.AssignPool {
+				continue
+			}
+			for _, s := range l.Subnets {
+				out = append(out, in.demand(m, l, s))
+			}
+		}
+	}
+	return out
+}
+
+func (in Input) demand(m infra.Machine, l plan.Link, s plan.LinkSubnet) ipam.Demand {
+	d := ipam.Demand{
+		Key:      demandKey(m.Name, s.Key),
+		Pool:     poolKey(in.Scope, l.ID, s.Prefix),
+		Range:    rangeName(s),
+		Ready:    m.Device != "",
+		External: l.Assignment == plan.AssignPool,
+		Fixed:    in.Bound[m.Name][s.Key],
+	}
+	if p, err := netip.ParsePrefix(in.Facts.Delivered[m.Name][s.Key]); err == nil {
+		d.Delivered = p
+	}
+	return d
+}
+
+// rangeName tells the ranges of one subnet apart: the network's own, and those
+// that ports name.
+func rangeName(s plan.LinkSubnet) string {
+	if !s.Range.IsValid() {
+		return ""
+	}
+	return s.Range.String()
+}
+
+// pools of the allocator: one for each subnet that machines get addresses in.
+func (in Input) pools(others []other) ([]ipam.Pool, error) {
+	var out []ipam.Pool
+	for _, n := range in.Plan.Networks {
+		if n.Assignment != plan.AssignStatic && n.Assignment != plan.AssignPool {
+			continue
+		}
+		for _, s := range n.Subnets {
+			p, err := in.pool(n, s, others)
+			if err != nil {
+				return nil, fmt.Errorf("cannot tell the addresses of network %q: %w", n.Name, err)
+			}
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}
+
+func (in Input) pool(n plan.Network, s plan.Subnet, others []other) (ipam.Pool, error) {
+	p := ipam.Pool{Key: poolKey(in.Scope, n.VLAN, s.Prefix), Subnet: s.Prefix}
+	ranges := map[string]*ipam.AssignmentRange{}
+	for _, w := range in.wants(n, s) {
+		r, known := ranges[w.name]
+		if !known {
+			usable, err := usable(s, w.narrow)
+			if err != nil {
+				return ipam.Pool{}, err
+			}
+			r = &ipam.AssignmentRange{Name: w.name, Usable: usable}
+			ranges[w.name] = r
+		}
+		r.Wanted += w.machines
+	}
+	for _, r := range ranges {
+		p.Ranges = append(p.Ranges, *r)
+	}
+	slices.SortFunc(p.Ranges, func(a, b ipam.AssignmentRange) int { return cmp.Compare(a.Name, b.Name) })
+	p.Foreign = foreign(n.VLAN, s.Prefix, others)
+	return p, nil
+}
+
+// want is how many machines of one pool draw from which range.
+type want struct {
+	name     string
+	narrow   []netipx.IPRange
+	machines int64
+}
+
+func (in Input) wants(n plan.Network, s plan.Subnet) []want {
+	var out []want
+	for _, p := range in.Plan.Pools {
+		for _, l := range p.Links {
+			if l.Network != n.Name {
+				continue
+			}
+			for _, ls := range l.Subnets {
+				if ls.Prefix == s.Prefix {
+					out = append(out, want{rangeName(ls), narrow(ls), int64(p.Replicas + p.Surge)})
+				}
+			}
+		}
+	}
+	return out
+}
+
+func narrow(s plan.LinkSubnet) []netipx.IPRange {
+	if !s.Range.IsValid() {
+		return nil
+	}
+	return []netipx.IPRange{s.Range}
+}
+
+func usable(s plan.Subnet, narrow []netipx.IPRange) (*netipx.IPSet, error) {
+	subnet := ipam.Subnet{Prefix: s.Prefix, Exclude: s.Exclude}
+	if s.Gateway.IsValid() {
+		subnet.Gateways = []netip.Addr{s.Gateway}
+	}
+	return subnet.Usable(narrow, s.Ranges)
+}

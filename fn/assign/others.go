@@ -1,0 +1,165 @@
+package assign
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"go4.org/netipx"
+
+	"github.com/l2cluster/function-l2cluster/fn/ipam"
+	"github.com/l2cluster/function-l2cluster/fn/object"
+	"github.com/l2cluster/function-l2cluster/fn/spec"
+)
+
+// other is another composite with VLANs in our scope.
+type other struct {
+	name   string
+	older  bool
+	view   object.View
+	record ipam.Record
+}
+
+// readOthers reads the composites that share project and metro with ours, and
+// says of which of them the record cannot be read.
+func readOthers(in Input) (others []other, unreadable []string) {
+	for _, v := range in.Others.Items {
+		if v.String("metadata", "uid") == in.Self.UID ||
+			v.String("spec", "projectID") != in.Scope.Project || v.String("spec", "metro") != in.Scope.Metro {
+			continue
+		}
+		o := other{name: claimName(v), older: older(v, in.Self), view: v}
+		var err error
+		if o.record, err = readRecord(v.At("status")); err != nil {
+			unreadable = append(unreadable, fmt.Sprintf("%s: %v", o.name, err))
+			continue
+		}
+		others = append(others, o)
+	}
+	return others, unreadable
+}
+
+// claimName is what users know a composite by.
+func claimName(v object.View) string {
+	if name := v.String("spec", "claimRef", "name"); name != "" {
+		return v.String("spec", "claimRef", "namespace") + "/" + name
+	}
+	return v.String("metadata", "name")
+}
+
+// older orders composites by creation and then by UID, so that any two of them
+// agree on who goes first without talking to each other.
+func older(v object.View, self Self) bool {
+	created, err := time.Parse(time.RFC3339, v.String("metadata", "creationTimestamp"))
+	if err != nil {
+		created = time.Time{}
+	}
+	return cmp.Or(created.Compare(self.Created), cmp.Compare(v.String("metadata", "uid"), self.UID)) < 0
+}
+
+// foreign is what the other composites have to do with one subnet of a VLAN.
+func foreign(vlan int, subnet netip.Prefix, others []other) []ipam.Foreign {
+	var out []ipam.Foreign
+	for _, o := range others {
+		f := ipam.Foreign{Claim: o.name, Older: o.older, Ranges: o.ranges(vlan, subnet), Record: o.held(vlan, subnet)}
+		if f.Ranges == nil && len(f.Record.Held) == 0 && len(f.Record.Released) == 0 {
+			continue
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// held is the other's record of everything on the VLAN that meets the subnet.
+func (o other) held(vlan int, subnet netip.Prefix) ipam.PoolRecord {
+	out := ipam.PoolRecord{Held: map[string]netip.Prefix{}}
+	for key, r := range o.record {
+		id, prefix, ok := parsePoolKey(key)
+		if !ok || id != vlan || !prefix.Overlaps(subnet) {
+			continue
+		}
+		for k, address := range r.Held {
+			out.Held[k] = address
+		}
+		out.Pending = append(out.Pending, r.Pending...)
+		out.Released = append(out.Released, r.Released...)
+	}
+	return out
+}
+
+// parsePoolKey reads VLAN id and subnet back from the key of a pool.
+func parsePoolKey(key string) (vlan int, subnet netip.Prefix, ok bool) {
+	parts := strings.SplitN(key, "/", 4)
+	if len(parts) != 4 {
+		return 0, netip.Prefix{}, false
+	}
+	vlan, err := strconv.Atoi(parts[2])
+	if err != nil {
+		return 0, netip.Prefix{}, false
+	}
+	subnet, err = netip.ParsePrefix(parts[3])
+	return vlan, subnet, err == nil
+}
+
+// ranges are the addresses that the other may give out on the VLAN, or nil. A
+// part of its claim that cannot be parsed gives out nothing: its own run fails
+// on it.
+func (o other) ranges(vlan int, subnet netip.Prefix) *netipx.IPSet {
+	var b netipx.IPSetBuilder
+	any := false
+	for _, n := range o.view.Views("spec", "networks") {
+		if n.Int("vxlan") != int64(vlan) || !givesOut(n.String("assignment")) {
+			continue
+		}
+		for _, r := range o.rangesOf(n, subnet) {
+			b.AddRange(r)
+			any = true
+		}
+	}
+	set, err := b.IPSet()
+	if !any || err != nil {
+		return nil
+	}
+	return set
+}
+
+func givesOut(assignment string) bool {
+	return assignment == "" || assignment == string(spec.AssignClusterAPI)
+}
+
+// rangesOf are the ranges of a network that meet the subnet: those that it
+// states, those of its ports, or else its whole block.
+func (o other) rangesOf(n object.View, subnet netip.Prefix) []netipx.IPRange {
+	texts := n.Strings("assignmentRanges")
+	if len(texts) == 0 {
+		texts = n.Strings("ipAddresses")
+	}
+	texts = append(texts, o.portRanges(n.String("name"))...)
+	whole := netipx.RangeOfPrefix(subnet)
+	var out []netipx.IPRange
+	for _, text := range texts {
+		r, err := ipam.ParseRange(text)
+		if err == nil && r.Overlaps(whole) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func (o other) portRanges(network string) []string {
+	pools := append(o.view.Views("spec", "workers"), o.view.At("spec", "controlPlane"))
+	var out []string
+	for _, p := range pools {
+		for _, port := range p.Views("ports") {
+			for _, n := range port.Views("networks") {
+				if n.String("name") == network && n.String("assignmentRange") != "" {
+					out = append(out, n.String("assignmentRange"))
+				}
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,5 @@
+package main
+
+type renderCmd struct{}
+
+func (c *renderCmd) Run() error { return nil }
