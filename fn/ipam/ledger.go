@@ -1,0 +1,362 @@
+package ipam
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"time"
+
+	"go4.org/netipx"
+)
+
+// ledger is the state of one pool during one run. Its methods are the steps of
+// Assign, in this order: adopt, release, bind, settle, choose, deliver; then
+// report and record.
+type ledger struct {
+	in      *Input
+	pool    Pool
+	demands []*Demand // sorted by key
+	given   PoolRecord
+	ranges  map[string]*netipx.IPSet
+	older   *netipx.IPSet // what older claims may use
+
+	held     map[string]lease
+	owner    map[netip.Addr]*Demand // by the addresses of held, from settle on
+	released []span                 // our releases
+	chosen   []netip.Addr           // to be added to what was used
+	adopted  bool                   // the record had to be corrected
+
+	foreign   map[netip.Addr]holder
+	elsewhere []span // releases of the other claims
+
+	missing   []Missing
+	conflicts []Conflict
+}
+
+// lease is an address that a key holds.
+type lease struct {
+	address  netip.Prefix
+	pending  bool // not let go to the machine yet
+	observed bool // the record that was read back has it
+	waiting  bool // somebody else holds it too
+}
+
+// holder is a key of another claim.
+type holder struct {
+	claim, key     string
+	older, pending bool
+}
+
+func newLedger(in *Input, pool Pool, demands []*Demand) *ledger {
+	l := &ledger{
+		in: in, pool: pool, demands: demands, given: in.Record[pool.Key],
+		ranges: make(map[string]*netipx.IPSet, len(pool.Ranges)),
+		owner:  make(map[netip.Addr]*Demand, len(demands)),
+	}
+	for _, r := range pool.Ranges {
+		l.ranges[r.Name] = &netipx.IPSet{}
+		if r.Usable != nil {
+			l.ranges[r.Name] = r.Usable
+		}
+	}
+	l.held = make(map[string]lease, len(l.given.Held))
+	for key, address := range l.given.Held {
+		if address.IsValid() {
+			l.held[key] = lease{address: address, observed: true}
+		}
+	}
+	for _, key := range l.given.Pending {
+		if x, ok := l.held[key]; ok {
+			x.pending = true
+			l.held[key] = x
+		}
+	}
+	l.released = l.given.spans()
+	l.readForeign()
+	return l
+}
+
+// readForeign indexes what the other claims hold, may use and have released.
+func (l *ledger) readForeign() {
+	l.foreign = map[netip.Addr]holder{}
+	var older netipx.IPSetBuilder
+	for _, f := range l.pool.Foreign {
+		if f.Older {
+			older.AddSet(f.Ranges)
+		}
+		l.elsewhere = append(l.elsewhere, f.Record.spans()...)
+		pending := make(map[string]struct{}, len(f.Record.Pending))
+		for _, key := range f.Record.Pending {
+			pending[key] = struct{}{}
+		}
+		for key, address := range f.Record.Held {
+			_, isPending := pending[key]
+			h := holder{claim: f.Claim, key: key, older: f.Older, pending: isPending}
+			if other, ok := l.foreign[address.Addr()]; !ok || h.before(other) {
+				l.foreign[address.Addr()] = h
+			}
+		}
+	}
+	l.older = built(&older)
+	l.elsewhere = overlay(l.elsewhere)
+}
+
+// before orders those who hold one address: first who has the stronger claim
+// to it.
+func (h holder) before(o holder) bool {
+	if h.firm() != o.firm() {
+		return h.firm()
+	}
+	if h.older != o.older {
+		return h.older
+	}
+	return cmp.Or(cmp.Compare(h.claim, o.claim), cmp.Compare(h.key, o.key)) < 0
+}
+
+// firm says that a pending address of ours has to give way.
+func (h holder) firm() bool { return h.older || !h.pending }
+
+// adopt believes what machines were seen to have over what the record says.
+//
+// If that is news, the record was lost or is out of date. Addresses released
+// meanwhile are then unknown, so all that could have been count as released
+// just now: new machines wait for one cool-down, and none gets an address that
+// a removed one still answers to.
+func (l *ledger) adopt() {
+	for _, d := range l.demands {
+		if !d.Delivered.IsValid() {
+			continue
+		}
+		x, ok := l.held[d.Key]
+		if !ok || x.address != d.Delivered {
+			l.adopted = true
+			l.chosen = append(l.chosen, d.Delivered.Addr())
+		}
+		if ok && x.address.Addr() != d.Delivered.Addr() {
+			l.free(x.address.Addr())
+		}
+		l.held[d.Key] = lease{address: d.Delivered, observed: true}
+	}
+	if !l.adopted {
+		return
+	}
+	at := roundUp(l.in.Now)
+	for _, usable := range l.ranges {
+		for _, r := range usable.Ranges() {
+			l.released = append(l.released, span{IPRange: r, at: at})
+		}
+	}
+	for a := range l.foreign {
+		l.released = append(l.released, hole(a))
+	}
+	l.released = overlay(l.released)
+}
+
+// free notes that an address is released now.
+func (l *ledger) free(a netip.Addr) {
+	l.released = append(l.released, spanOf(a, roundUp(l.in.Now)))
+}
+
+// release takes the addresses of keys that nobody demands any more.
+func (l *ledger) release() {
+	demanded := make(map[string]struct{}, len(l.demands))
+	for _, d := range l.demands {
+		demanded[d.Key] = struct{}{}
+	}
+	for key, x := range l.held {
+		if _, ok := demanded[key]; !ok {
+			l.free(x.address.Addr())
+			delete(l.held, key)
+		}
+	}
+}
+
+// bind takes over addresses that were bound outside, except where the machine
+// has another one already.
+func (l *ledger) bind() {
+	for _, d := range l.demands {
+		if !d.bound() {
+			continue
+		}
+		x, ok := l.held[d.Key]
+		if ok && (!x.pending || x.address == d.Fixed) {
+			continue
+		}
+		if ok && x.address.Addr() != d.Fixed.Addr() {
+			l.free(x.address.Addr())
+		}
+		l.held[d.Key] = lease{address: d.Fixed, pending: true}
+	}
+}
+
+func (d *Demand) bound() bool { return d.External && d.Fixed.IsValid() }
+
+// settle finds addresses that are held twice and gives up pending ones that
+// have to give way. Those that cannot give way come first, so that they keep
+// theirs.
+func (l *ledger) settle() {
+	for _, firm := range []bool{true, false} {
+		for _, d := range l.demands {
+			x, ok := l.held[d.Key]
+			if !ok || firm != (!x.pending || d.bound()) {
+				continue
+			}
+			if !l.settleForeign(d, &x, firm) || !l.settleOwn(d, &x, firm) {
+				delete(l.held, d.Key)
+				continue
+			}
+			if x.waiting {
+				l.held[d.Key] = x
+			}
+		}
+	}
+}
+
+// settleForeign reports whether a key may keep its address although, perhaps,
+// another claim holds it.
+//
+// Why no two claims deliver one address: to deliver, a claim must have read
+// back its own record with the address and must then not see it in the other's.
+// Of two claims that do so, one wrote its record last; when it read the other's
+// after that, the other held the address.
+func (l *ledger) settleForeign(d *Demand, x *lease, firm bool) bool {
+	h, ok := l.foreign[x.address.Addr()]
+	if !ok {
+		// A pending address that another claim has used and released in the
+		// meantime is not worth the wait.
+		at, released := covers(l.elsewhere, x.address.Addr())
+		return firm || !released || !l.cooling(at)
+	}
+	outcome := Waiting
+	switch {
+	case firm:
+		outcome = Kept
+	case h.firm():
+		outcome = Replaced
+	}
+	l.conflicts = append(l.conflicts, Conflict{
+		Key: d.Key, Pool: l.pool.Key, Address: x.address.Addr(), Claim: h.claim, OtherKey: h.key, Outcome: outcome,
+	})
+	x.waiting = true
+	return outcome != Replaced
+}
+
+// settleOwn reports whether a key may keep its address although, perhaps,
+// another key of ours holds it.
+func (l *ledger) settleOwn(d *Demand, x *lease, firm bool) bool {
+	other, ok := l.owner[x.address.Addr()]
+	if !ok {
+		l.owner[x.address.Addr()] = d
+		return true
+	}
+	outcome := Replaced
+	if firm {
+		outcome = Kept
+	}
+	l.conflicts = append(l.conflicts, Conflict{
+		Key: d.Key, Pool: l.pool.Key, Address: x.address.Addr(), OtherKey: other.Key, Outcome: outcome,
+	})
+	x.waiting = true
+	return firm
+}
+
+// cooling reports whether an address released at a time is still cooling down.
+func (l *ledger) cooling(at time.Time) bool {
+	return at.Add(l.in.CoolDown).After(l.in.Now)
+}
+
+// choose finds addresses for the demands that have none.
+func (l *ledger) choose() {
+	lines := map[string]*queue{}
+	promised := map[netip.Addr]struct{}{}
+	taken := func(a netip.Addr) bool {
+		_, ours := l.owner[a]
+		_, theirs := l.foreign[a]
+		_, later := promised[a]
+		return ours || theirs || later
+	}
+	for _, d := range l.without() {
+		line, ok := lines[d.Range]
+		if !ok {
+			line = l.line(l.ranges[d.Range])
+			lines[d.Range] = line
+		}
+		a, at, ok := line.pop(taken)
+		switch {
+		case !ok:
+			l.miss(d, Exhausted, time.Time{})
+		case l.cooling(at):
+			promised[a] = struct{}{}
+			l.miss(d, Cooling, at.Add(l.in.CoolDown))
+		default:
+			l.held[d.Key] = lease{address: netip.PrefixFrom(a, l.pool.Subnet.Bits()), pending: true}
+			l.owner[a] = d
+			l.chosen = append(l.chosen, a)
+		}
+	}
+}
+
+// without returns the demands to choose for in the order of service: those with
+// the fewest addresses to choose from first, or others would take the last ones
+// from them; then by key.
+func (l *ledger) without() []*Demand {
+	var out []*Demand
+	for _, d := range l.demands {
+		if _, ok := l.held[d.Key]; ok {
+			continue
+		}
+		if d.External {
+			l.miss(d, Unbound, time.Time{})
+			continue
+		}
+		out = append(out, d)
+	}
+	size := make(map[string]int64, len(l.ranges))
+	for name, usable := range l.ranges {
+		size[name] = Count(usable)
+	}
+	slices.SortStableFunc(out, func(a, b *Demand) int { return cmp.Compare(size[a.Range], size[b.Range]) })
+	return out
+}
+
+func (l *ledger) miss(d *Demand, why Reason, until time.Time) {
+	l.missing = append(l.missing, Missing{Key: d.Key, Pool: d.Pool, Range: d.Range, Reason: why, Until: until})
+}
+
+// line queues the addresses of a range in the order of choice. Of what no older
+// claim may use, and then of the rest: the never used ones, lowest first; those
+// released before anybody remembers; those released longest ago. At the end come
+// all that are still cooling down, the first to be free first.
+func (l *ledger) line(usable *netipx.IPSet) *queue {
+	used := setOf(l.given.Used...)
+	history := overlay(slices.Concat(l.released, l.elsewhere))
+	var free, cooling []span
+	for _, part := range []*netipx.IPSet{minus(usable, l.older), intersect(usable, l.older)} {
+		known := clip(history, part)
+		unknown := minus(part, setOfSpans(known))
+		free = append(free, spansOf(minus(unknown, used))...)
+		free = append(free, spansOf(intersect(unknown, used))...)
+		slices.SortFunc(known, byRelease)
+		for _, s := range known {
+			if l.cooling(s.at) {
+				cooling = append(cooling, s)
+				continue
+			}
+			free = append(free, s)
+		}
+	}
+	slices.SortFunc(cooling, byRelease)
+	return &queue{spans: append(free, cooling...)}
+}
+
+// deliver lets go of pending addresses that the record has and nobody else
+// holds, for the demands that are ready.
+func (l *ledger) deliver() {
+	for _, d := range l.demands {
+		x, ok := l.held[d.Key]
+		if ok && x.pending && d.Ready && x.observed && !x.waiting {
+			x.pending = false
+			l.held[d.Key] = x
+		}
+	}
+}
