@@ -1,0 +1,96 @@
+package stablegzip_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/hex"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/l2cluster/function-l2cluster/fn/osnet/stablegzip"
+)
+
+func decompress(compressed []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(compressed))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
+}
+
+func TestCompressIsReadByOthers(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		content string
+	}{
+		"Empty":         {"Nothing compresses to nothing.", ""},
+		"OneByte":       {"No match fits.", "a"},
+		"LongRun":       {"A match may overlap what it makes, at the greatest length.", strings.Repeat("a", 100_000)},
+		"HighBytes":     {"Symbols from 144 on have longer codes.", strings.Repeat("\xff\x90\x8f\x00", 99)},
+		"BeyondWindow":  {"What lies too far back is not referred to.", "needle" + strings.Repeat("0123456789ab", 4000) + "needle"},
+		"LengthBorders": {"Lengths at the borders of codes.", lengths()},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := decompress(stablegzip.Compress([]byte(tc.content)))
+			if err != nil {
+				t.Fatalf("\n%s\ndecompress: %v", tc.reason, err)
+			}
+			if diff := cmp.Diff(tc.content, string(got)); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// lengths repeats text in lengths from 3 to 258, with what ends each match.
+func lengths() string {
+	var b strings.Builder
+	base := strings.Repeat("abcdefghijklmnopqrstuvwxyz0123456789", 8)
+	b.WriteString(base)
+	for n := 3; n <= 258; n++ {
+		b.WriteString(base[:n])
+		b.WriteByte('#')
+	}
+	return b.String()
+}
+
+func TestCompressRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		parts := rapid.SliceOfN(rapid.SliceOf(rapid.Byte()), 0, 4).Draw(t, "parts")
+		order := rapid.SliceOf(rapid.IntRange(0, 3)).Draw(t, "order")
+		content := []byte{}
+		for _, i := range order {
+			if i < len(parts) {
+				content = append(content, parts[i]...)
+			}
+		}
+		got, err := decompress(stablegzip.Compress(content))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, content) {
+			t.Fatalf("got %q, want %q", got, content)
+		}
+	})
+}
+
+// Other bytes replace every machine of every cluster: this value never changes.
+func TestCompressBytesNeverChange(t *testing.T) {
+	const want = "1f8b08000000000002ffcb48cdc9c9574022b9003b7c8adf12000000"
+	got := hex.EncodeToString(stablegzip.Compress([]byte("hello hello hello\n")))
+	if got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func BenchmarkCompress(b *testing.B) {
+	content := []byte(strings.Repeat(`{"network":"storage","port":"bond0","interface":"vlan1000","vlan":1000},`+"\n", 60))
+	for b.Loop() {
+		stablegzip.Compress(content)
+	}
+}
