@@ -7,6 +7,7 @@ require (
 	github.com/crossplane/function-sdk-go v0.7.1
 	github.com/equinix/equinix-sdk-go v0.66.0
 	github.com/google/go-cmp v0.7.0
+	github.com/google/uuid v1.6.0
 	go4.org/netipx v0.0.0-20231129151722-fdeea329fbba
 	google.golang.org/grpc v1.82.1
 	google.golang.org/protobuf v1.36.12-0.20260120151049-f2248ac996af

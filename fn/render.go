@@ -1,5 +1,140 @@
 package main
 
-type renderCmd struct{}
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 
-func (c *renderCmd) Run() error { return nil }
+	"github.com/alecthomas/kong"
+	"github.com/crossplane/function-sdk-go/logging"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/l2cluster/function-l2cluster/fn/render"
+)
+
+// renderCmd shows what a claim or a composite expands to.
+type renderCmd struct {
+	Claim       string `arg:""                                                             help:"YAML file with a claim (L2Cluster) or a composite (XL2Cluster)." type:"existingfile"`
+	Composition string `help:"YAML file with the Composition that holds the function's input."             short:"c"                                                              type:"existingfile"`
+	Observed    string `help:"YAML file, or folder of them, with the composed objects that exist."         short:"o"                                                              type:"path"`
+	Required    string `help:"YAML file, or folder of them, with objects that the function may ask for."   short:"e"                                                              type:"path"`
+	Credentials string `help:"YAML file, or folder of them, with the Secrets that the Composition names." type:"path"`
+	Output      string `default:"yaml"                                                       enum:"yaml,plan"                                                       help:"What to print: yaml (every object) or plan (a table for people)." short:"O"`
+}
+
+// errFatal is a run that ended with a fatal result, which has been printed.
+var errFatal = errors.New("the claim cannot be rendered")
+
+// Run renders and prints.
+func (c *renderCmd) Run(ctx context.Context, k *kong.Context) error {
+	in, err := c.input()
+	if err != nil {
+		return err
+	}
+	out, err := render.Run(ctx, NewFunction(logging.NewNopLogger()), in)
+	if err != nil {
+		return err
+	}
+	printed := out.Print
+	if c.Output == "plan" {
+		printed = out.PrintPlan
+	}
+	if err := errors.Join(printed(k.Stdout), out.Report(k.Stderr)); err != nil {
+		return err
+	}
+	if out.Fatal() {
+		return errFatal
+	}
+	return nil
+}
+
+func (c *renderCmd) input() (render.Input, error) {
+	in := render.Input{}
+	claims, err := documents(c.Claim)
+	if err != nil {
+		return in, err
+	}
+	if len(claims) != 1 {
+		return in, fmt.Errorf("cannot render %q: it holds %d objects, and must hold one", c.Claim, len(claims))
+	}
+	in.Composite = claims[0]
+	compositions, err := documents(c.Composition)
+	if err != nil {
+		return in, err
+	}
+	if len(compositions) > 0 {
+		in.Composition = compositions[0]
+	}
+	for path, into := range map[string]*[]map[string]any{c.Observed: &in.Observed, c.Required: &in.Required, c.Credentials: &in.Credentials} {
+		if *into, err = documents(path); err != nil {
+			return in, err
+		}
+	}
+	return in, nil
+}
+
+// documents of a YAML file, or of all YAML files in a folder; none without a
+// path.
+func documents(path string) ([]map[string]any, error) {
+	if path == "" {
+		return nil, nil
+	}
+	files, err := yamlFiles(path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %q: %w", path, err)
+	}
+	var out []map[string]any
+	for _, file := range files {
+		b, err := os.ReadFile(filepath.Clean(file))
+		if err != nil {
+			return nil, fmt.Errorf("cannot read %q: %w", file, err)
+		}
+		objects, err := split(b)
+		if err != nil {
+			return nil, fmt.Errorf("cannot parse %q: %w", file, err)
+		}
+		out = append(out, objects...)
+	}
+	return out, nil
+}
+
+func yamlFiles(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() {
+		return []string{path}, err
+	}
+	var out []string
+	err = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
+		if ext := filepath.Ext(p); err == nil && !d.IsDir() && (ext == ".yaml" || ext == ".yml") {
+			out = append(out, p)
+		}
+		return err
+	})
+	slices.Sort(out)
+	return out, err
+}
+
+// split the documents of a YAML stream.
+func split(b []byte) ([]map[string]any, error) {
+	d := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(b), len(b))
+	var out []map[string]any
+	for {
+		var o map[string]any
+		err := d.Decode(&o)
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(o) > 0 {
+			out = append(out, o)
+		}
+	}
+}

@@ -14,6 +14,22 @@ const (
 	IsReady
 )
 
+// Part of the cluster that an object belongs to, for telling users what is
+// ready and what is not.
+type Part int
+
+// The parts.
+const (
+	// PartCluster is the Kubernetes cluster and its machines.
+	PartCluster Part = iota
+	// PartNetworks are VLANs, gateways and what they need.
+	PartNetworks
+	// PartDelivery brings addresses to machines.
+	PartDelivery
+	// PartPorts are the ports of machines.
+	PartPorts
+)
+
 // Object is one object that the function composes.
 type Object struct {
 	// Key is the object's identity inside its composite: stable, a DNS label
@@ -23,6 +39,8 @@ type Object struct {
 	// Its values are string, bool, int64, float64, nil, map[string]any and
 	// []any and nothing else, as in unstructured objects.
 	Body map[string]any
+	// Part of the cluster that the object belongs to.
+	Part Part
 	// Ready is whether the object does its work.
 	Ready Ready
 	// Why says in words what a not ready object waits for.
@@ -46,6 +64,10 @@ type View interface {
 	Views(path ...string) []View
 	// Keys are the names of the fields of the object at the path, sorted.
 	Keys(path ...string) []string
+	// Bytes are the base64 text at the path, decoded; none when it is not that.
+	Bytes(path ...string) []byte
+	// Any is what is at the path as unstructured values, a copy.
+	Any(path ...string) any
 	// At is the object at the path; one without fields when there is none.
 	At(path ...string) View
 	// Object is the object at the path as unstructured values, a copy.

@@ -173,7 +173,7 @@ func readInput(s *structpb.Struct) (*v1beta1.Input, error) {
 // decode a struct strictly: a field that nobody reads is a typo, and whoever
 // wrote it must hear of it.
 func decode(s *structpb.Struct, into any, path *field.Path) *field.Error {
-	b, err := json.Marshal(toMap(s))
+	b, err := json.Marshal(ToMap(s))
 	if err != nil {
 		return field.InternalError(path, fmt.Errorf("cannot encode: %w", err))
 	}

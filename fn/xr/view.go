@@ -1,6 +1,7 @@
 package xr
 
 import (
+	"encoding/base64"
 	"math"
 	"slices"
 
@@ -67,6 +68,16 @@ func (v view) Views(path ...string) []object.View {
 	return out
 }
 
+func (v view) Bytes(path ...string) []byte {
+	b, err := base64.StdEncoding.DecodeString(v.String(path...))
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+func (v view) Any(path ...string) any { return toAny(v.value(path)) }
+
 func (v view) At(path ...string) object.View { return view{v.value(path).GetStructValue()} }
 
 func (v view) Keys(path ...string) []string {
@@ -84,12 +95,12 @@ func (v view) Object(path ...string) map[string]any {
 	if s == nil {
 		return nil
 	}
-	return toMap(s)
+	return ToMap(s)
 }
 
-// toMap is Struct.AsMap with whole numbers as int64: a float64 of a million
+// ToMap is a struct as unstructured values: Struct.AsMap with whole numbers as int64: a float64 of a million
 // prints as 1e+06, and no integer field takes that.
-func toMap(s *structpb.Struct) map[string]any {
+func ToMap(s *structpb.Struct) map[string]any {
 	out := make(map[string]any, len(s.GetFields()))
 	for name, value := range s.GetFields() {
 		out[name] = toAny(value)
@@ -109,7 +120,7 @@ func toAny(v *structpb.Value) any {
 	case *structpb.Value_BoolValue:
 		return k.BoolValue
 	case *structpb.Value_StructValue:
-		return toMap(k.StructValue)
+		return ToMap(k.StructValue)
 	case *structpb.Value_ListValue:
 		out := make([]any, 0, len(k.ListValue.GetValues()))
 		for _, value := range k.ListValue.GetValues() {

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/l2cluster/function-l2cluster/fn/assign"
+	"github.com/l2cluster/function-l2cluster/fn/bootstrap"
+	"github.com/l2cluster/function-l2cluster/fn/capi"
+	"github.com/l2cluster/function-l2cluster/fn/infra"
+	"github.com/l2cluster/function-l2cluster/fn/keep"
+	"github.com/l2cluster/function-l2cluster/fn/object"
+	"github.com/l2cluster/function-l2cluster/fn/osnet"
+	"github.com/l2cluster/function-l2cluster/fn/plan"
+	"github.com/l2cluster/function-l2cluster/fn/platform"
+	"github.com/l2cluster/function-l2cluster/fn/report"
+	"github.com/l2cluster/function-l2cluster/fn/spec"
+	"github.com/l2cluster/function-l2cluster/fn/xr"
+	"github.com/l2cluster/function-l2cluster/input/v1beta1"
+)
+
+// settled is how long a response is good for when nothing moves.
+const settled = time.Minute
+
+// validate claim and input. The input comes first: a claim cannot be judged by
+// rules that are themselves wrong.
+func validate(s xr.Snapshot) ([]string, error) {
+	if errs := v1beta1.Validate(s.Input); len(errs) > 0 {
+		return nil, &xr.InvalidError{Fault: xr.PlatformTeam, What: "the function's input", Errors: errs}
+	}
+	errs, warnings := spec.Validate(s.Spec, s.Input)
+	if len(errs) > 0 {
+		return nil, &xr.InvalidError{Fault: xr.User, What: s.Identity.String(), Errors: errs}
+	}
+	return warnings, nil
+}
+
+// clusterNameLimit keeps the tag with which the infrastructure provider finds a
+// cluster's elastic address, cluster-api-provider-packet:cluster-id:<cluster>,
+// within the 80 characters that a tag may have.
+const clusterNameLimit = 41
+
+// identify gives the cluster its name and namespace. The name is told apart
+// from that of a claim of the same name in another namespace by a hash of the
+// namespace: the infrastructure provider finds a cluster's elastic address by
+// project and cluster name alone.
+func identify(s xr.Snapshot) (infra.Cluster, error) {
+	id := s.Identity
+	if id.Namespace != "" {
+		return infra.Cluster{}, &xr.InvalidError{Fault: xr.PlatformTeam, What: id.String(), Errors: field.ErrorList{field.Invalid(
+			field.NewPath("metadata", "namespace"), id.Namespace,
+			"a namespaced composite cannot compose the cluster-scoped VLANs and ports; install the XRD with claims, or the one of scope Cluster")}}
+	}
+	namespace := id.ClaimNamespace
+	for _, other := range []string{s.Spec.Namespace, s.Input.Namespace} {
+		if namespace == "" {
+			namespace = other
+		}
+	}
+	if namespace == "" {
+		return infra.Cluster{}, &xr.InvalidError{Fault: xr.User, What: id.String(), Errors: field.ErrorList{field.Required(
+			field.NewPath("spec", "namespace"), "a composite without a claim must say where its Cluster API objects live, unless the function's input does")}}
+	}
+	name := id.ClaimName
+	if name == "" {
+		name = id.Name
+	}
+	const enough = 6
+	return infra.Cluster{
+		Name:      object.Name(clusterNameLimit, name, object.Hash(namespace)[:enough]),
+		Namespace: namespace,
+		Spec:      s.Spec, Input: s.Input, Observed: s.Observed,
+	}, nil
+}
+
+// Names of requirements beside those of the platform and of Cluster API.
+const requireComposites = "composites"
+
+// requirements are what a run reads beside what it composes.
+func requirements(p platform.Platform, c infra.Cluster) map[string]object.Selector {
+	out := map[string]object.Selector{
+		requireComposites: {APIVersion: spec.Group + "/" + spec.Version, Kind: spec.CompositeKind},
+	}
+	maps.Copy(out, p.Requirements(c.Name, c.Namespace))
+	maps.Copy(out, capi.Requirements(c.Name, c.Namespace))
+	return out
+}
+
+func sources(s xr.Snapshot, c infra.Cluster) infra.Sources {
+	return infra.Sources{Cluster: c, Required: s.Required, Status: s.Status, Credentials: s.Credentials}
+}
+
+func addressInput(s xr.Snapshot, c infra.Cluster, f infra.Facts) assign.Input {
+	return assign.Input{
+		Scope: assign.Scope{Project: s.Spec.ProjectID, Metro: s.Spec.Metro},
+		Plan:  c.Plan, Facts: f, Status: s.Status,
+		Others:   s.Required[requireComposites],
+		Self:     assign.Self{UID: s.Identity.UID, Created: s.Identity.Created},
+		Bound:    nil,
+		CoolDown: s.Input.Network.CoolDown.Duration,
+		Now:      s.Now,
+	}
+}
+
+// bootstraps are what the machines of each pool do before they are nodes, by
+// pool: their network first, since a machine that cannot have its addresses
+// must not join; then what every node needs, what the platform's servers need,
+// and at last what the platform team added.
+func bootstraps(c infra.Cluster, i infra.Infrastructure) (map[string]bootstrap.Bootstrap, error) {
+	out := make(map[string]bootstrap.Bootstrap, len(c.Plan.Pools))
+	for _, pool := range c.Plan.Pools {
+		network, err := network(c, pool)
+		if err != nil {
+			return nil, fmt.Errorf("cannot describe the network of pool %q: %w", pool.Name, err)
+		}
+		node, err := bootstrap.Node(pool.OS, c.Input.Bootstrap, c.Spec.KubernetesVersion)
+		if err != nil {
+			return nil, fmt.Errorf("cannot prepare the machines of pool %q: %w", pool.Name, err)
+		}
+		out[pool.Name] = bootstrap.Join(network, node, i.Bootstrap[pool.Name], bootstrap.Custom(c.Input.Bootstrap))
+	}
+	return out, nil
+}
+
+func network(c infra.Cluster, pool plan.Pool) (bootstrap.Bootstrap, error) {
+	if len(pool.Links) == 0 {
+		return bootstrap.Bootstrap{}, nil
+	}
+	backend, err := osnet.BackendFor(pool.OS, c.Input.Network.Backends)
+	if err != nil {
+		return bootstrap.Bootstrap{}, err
+	}
+	files, err := osnet.Render(pool, backend, osnet.Options{
+		MetadataURL: c.Input.Equinix.MetadataURL,
+		Timeout:     c.Input.Network.Timeout.Duration,
+	})
+	return bootstrap.Bootstrap{Files: files, PreKubeadm: []string{osnet.Command}}, err
+}
+
+func capiCluster(c infra.Cluster, i infra.Infrastructure, nodes map[string]bootstrap.Bootstrap) capi.Cluster {
+	return capi.Cluster{
+		Name: c.Name, Namespace: c.Namespace, Spec: c.Spec, Input: c.Input, Plan: c.Plan,
+		Infrastructure: i.Cluster, Machines: i.Machines, Bootstrap: nodes, Observed: c.Observed,
+	}
+}
+
+func reportInput(s xr.Snapshot, c infra.Cluster, f infra.Facts, a assign.Result, warnings []string, objects []object.Object) report.Input {
+	return report.Input{
+		Cluster: c, Facts: f, Addresses: a, Objects: objects, Status: s.Status,
+		Kubeconfig: s.Required[capi.RequireKubeconfig], Warnings: warnings, Now: s.Now,
+	}
+}
+
+func kept(s xr.Snapshot, desired []object.Object, i infra.Infrastructure) []string {
+	return append(keep.Templates(desired, s.Observed, s.Required[capi.RequireMachineSets]), i.Kept...)
+}
