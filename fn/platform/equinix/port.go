@@ -1,0 +1,246 @@
+package equinix
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/l2cluster/function-l2cluster/fn/infra"
+	"github.com/l2cluster/function-l2cluster/fn/object"
+	"github.com/l2cluster/function-l2cluster/fn/plan"
+)
+
+const portKind = "Port"
+
+func portKey(machine, port string) string {
+	return object.Name(object.LabelLimit, "machine", machine, "port", port)
+}
+
+// portObjects are the ports of all machines that are ready for the next step.
+type portObjects struct {
+	objects []object.Object
+	// kept are keys of ports that stay as they were observed.
+	kept []string
+	// waits are machines by what their port waits for.
+	waits map[string][]*infra.Machine
+}
+
+// ports of the machines that exist. It returns an error for a port that a
+// machine's server does not have.
+func ports(c infra.Cluster, f infra.Facts) (portObjects, error) {
+	pools := map[string]plan.Pool{}
+	for _, p := range c.Plan.Pools {
+		pools[p.Name] = p
+	}
+	observed := observedPorts(c.Observed)
+	out := portObjects{waits: map[string][]*infra.Machine{}}
+	for i := range f.Machines {
+		m := &f.Machines[i]
+		pool, planned := pools[m.Pool]
+		if m.Device == "" || m.Deleting || !planned {
+			out.keep(m.Name, observed[m.Name])
+			continue
+		}
+		p := machinePorts{c: c, machine: m, vlans: f.VLANs, pool: pool, observed: observed[m.Name]}
+		if err := out.add(p); err != nil {
+			return portObjects{}, fmt.Errorf("cannot configure the ports of machine %q: %w", m.Name, err)
+		}
+	}
+	return out, nil
+}
+
+func (o *portObjects) keep(machine string, observed map[string]object.View) {
+	for _, port := range slices.Sorted(maps.Keys(observed)) {
+		o.kept = append(o.kept, portKey(machine, port))
+	}
+}
+
+func (o *portObjects) add(p machinePorts) error {
+	want, missing := p.want()
+	if missing != "" {
+		// Without the UUID of a VLAN nobody can tell what to attach and what to
+		// detach.
+		o.keep(p.machine.Name, p.observed)
+		o.wait(p.machine, "", fmt.Sprintf("waits until the VLAN of network %q exists", missing))
+		return nil
+	}
+	t := transition{want: want, have: p.have(), verified: p.machine.Network == infra.NetworkVerified}
+	for _, s := range t.steps() {
+		if err := o.take(p, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *portObjects) take(p machinePorts, s step) error {
+	if s.why != "" {
+		o.wait(p.machine, s.port, s.why)
+	}
+	if s.state == nil {
+		if _, exists := p.observed[s.port]; exists {
+			o.kept = append(o.kept, portKey(p.machine.Name, s.port))
+		}
+		return nil
+	}
+	id, err := p.uuid(s.port)
+	switch {
+	case err != nil:
+		return err
+	case id == "":
+		o.wait(p.machine, s.port, "waits until the ports of its server are known")
+	default:
+		o.objects = append(o.objects, p.compose(s, id))
+	}
+	return nil
+}
+
+func (o *portObjects) wait(m *infra.Machine, port, why string) {
+	if port != "" {
+		why = "port " + port + " " + why
+	}
+	o.waits[why] = append(o.waits[why], m)
+}
+
+// waiting says what ports wait for, each a sentence.
+func (o *portObjects) waiting() []string {
+	var out []string
+	for _, why := range slices.Sorted(maps.Keys(o.waits)) {
+		out = append(out, some(o.waits[why])+": "+why)
+	}
+	return out
+}
+
+// machinePorts are the ports of one machine.
+type machinePorts struct {
+	c        infra.Cluster
+	machine  *infra.Machine
+	vlans    map[string]string
+	pool     plan.Pool
+	observed map[string]object.View
+}
+
+// want is how the machine's ports should be, or the name of a network whose
+// VLAN is not there yet.
+func (p machinePorts) want() (map[string]portState, string) {
+	out := map[string]portState{}
+	for _, port := range p.pool.Ports {
+		state := portState{bonded: port.Bonded, layer2: port.Layer2}
+		for _, network := range port.Networks {
+			id := p.vlans[network]
+			if id == "" {
+				return nil, network
+			}
+			state.vlans = append(state.vlans, id)
+			if network == port.Native {
+				state.native = id
+			}
+		}
+		slices.Sort(state.vlans)
+		_, exists := p.observed[port.Name]
+		if untouched := port.Bonded && !port.Layer2 && len(port.Networks) == 0; !untouched || exists {
+			out[port.Name] = state
+		}
+	}
+	return out, ""
+}
+
+func (p machinePorts) have() map[string]observedPort {
+	out := make(map[string]observedPort, len(p.observed))
+	for name, v := range p.observed {
+		port := observedPort{
+			asked: stateOf(v.At("spec", "forProvider")),
+			ready: conditionOf(v, "Ready").status == "True",
+		}
+		if v.Has("status", "atProvider", "bonded") {
+			is := stateOf(v.At("status", "atProvider"))
+			port.is = &is
+		}
+		out[name] = port
+	}
+	return out
+}
+
+func stateOf(v object.View) portState {
+	return portState{
+		bonded: v.Bool("bonded"), layer2: v.Bool("layer2"),
+		vlans: slices.Sorted(slices.Values(v.Strings("vlanIds"))), native: v.String("nativeVlanId"),
+	}
+}
+
+// uuid of a port: as looked up, or as composed before. It is empty while nothing
+// is known of the server's ports; a name that is not among them is an error.
+func (p machinePorts) uuid(port string) (string, error) {
+	if id := p.machine.Ports[port]; id != "" {
+		return id, nil
+	}
+	if v, exists := p.observed[port]; exists {
+		if id := v.String("spec", "forProvider", "portId"); id != "" {
+			return id, nil
+		}
+	}
+	if len(p.machine.Ports) == 0 {
+		return "", nil
+	}
+	return "", fmt.Errorf("its server has no port %q, only %s", port,
+		strings.Join(slices.Sorted(maps.Keys(p.machine.Ports)), ", "))
+}
+
+func (p machinePorts) compose(s step, id string) object.Object {
+	seen, exists := p.observed[s.port]
+	parameters := map[string]any{"portId": id, "bonded": s.state.bonded, "resetOnDelete": true}
+	if isBond(s.port) {
+		parameters["layer2"] = s.state.layer2
+	}
+	// An empty list detaches everything; a port that never had a VLAN needs none.
+	if len(s.state.vlans) > 0 || exists && hasVLANs(seen) {
+		parameters["vlanIds"] = set(s.state.vlans)
+	}
+	if s.state.native != "" {
+		parameters["nativeVlanId"] = s.state.native
+	}
+	m := managed{
+		key: portKey(p.machine.Name, s.port), kind: portKind,
+		name:       object.Name(object.LabelLimit, p.machine.Name, s.port),
+		parameters: parameters, exists: id,
+		labels: map[string]any{machineLabel: p.machine.Name, portLabel: s.port},
+	}
+	o := m.compose(p.c)
+	switch {
+	case s.why != "":
+		o.Ready, o.Why = object.NotReady, fmt.Sprintf("port %s of machine %q %s", s.port, p.machine.Name, s.why)
+	case o.Ready == object.IsReady && !carriesOut(s, seen):
+		o.Ready, o.Why = object.NotReady, fmt.Sprintf("port %s of machine %q is not as asked for yet%s",
+			s.port, p.machine.Name, because(trouble(seen)))
+	}
+	return o
+}
+
+func hasVLANs(v object.View) bool {
+	return v.Has("spec", "forProvider", "vlanIds") || len(v.Strings("status", "atProvider", "vlanIds")) > 0
+}
+
+// carriesOut says whether a port that is reported ready is as asked for: the
+// condition may still speak of what was asked for before.
+func carriesOut(s step, seen object.View) bool {
+	is := stateOf(seen.At("status", "atProvider"))
+	return is.bonded == s.state.bonded && slices.Equal(is.vlans, s.state.vlans) &&
+		(!isBond(s.port) || is.layer2 == s.state.layer2)
+}
+
+// observedPorts are the composed ports by machine and port.
+func observedPorts(observed map[string]object.View) map[string]map[string]object.View {
+	out := map[string]map[string]object.View{}
+	for _, v := range observed {
+		machine, port := v.String("metadata", "labels", machineLabel), v.String("metadata", "labels", portLabel)
+		if v.String("kind") != portKind || machine == "" || port == "" {
+			continue
+		}
+		if out[machine] == nil {
+			out[machine] = map[string]object.View{}
+		}
+		out[machine][port] = v
+	}
+	return out
+}

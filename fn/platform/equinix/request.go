@@ -1,0 +1,96 @@
+package equinix
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/l2cluster/function-l2cluster/fn/infra"
+	"github.com/l2cluster/function-l2cluster/fn/object"
+	"github.com/l2cluster/function-l2cluster/fn/osnet/node"
+)
+
+// httpAPI is the version of provider-http's cluster-scoped kinds. Its requests
+// can name any Secret, so claim users must not be able to make one:
+// https://github.com/crossplane-contrib/provider-http.
+const httpAPI = "http.crossplane.io/v1alpha2"
+
+const requestKind = "Request"
+
+// Questions and answers of a custom data request, in provider-http's jq.
+const (
+	customDataURL = `.payload.baseUrl + "/customdata"`
+	serverURL     = `.payload.baseUrl`
+	// customDataBody keeps what others wrote into the custom data.
+	customDataBody  = `{customdata: ((.response.body // {}) + .payload.body)}`
+	customDataCheck = `.response.body.` + node.CustomDataKey + ` == .payload.body.` + node.CustomDataKey
+)
+
+func requestKey(machine string) string {
+	return object.Name(object.LabelLimit, "machine", machine, "custom-data")
+}
+
+// requests deliver addresses to the servers that exist. What was delivered stays
+// as it is while nothing is known about it.
+func requests(c infra.Cluster, f infra.Facts, d infra.Delivery) ([]object.Object, []string, error) {
+	var out []object.Object
+	var stay []string
+	for _, m := range f.Machines {
+		key := requestKey(m.Name)
+		_, exists := c.Observed[key]
+		switch {
+		case m.Device != "" && len(d[m.Name]) > 0:
+			o, err := request(c, m, d[m.Name])
+			if err != nil {
+				return nil, nil, fmt.Errorf("cannot deliver the addresses of machine %q: %w", m.Name, err)
+			}
+			out = append(out, o)
+		case exists:
+			stay = append(stay, key)
+		}
+	}
+	return out, stay, nil
+}
+
+// request writes a machine's addresses into the custom data of its server and
+// keeps them there. It reads nothing but the custom data: the server itself
+// holds the root password, which the status would keep.
+func request(c infra.Cluster, m infra.Machine, addresses map[string]string) (object.Object, error) {
+	payload, err := json.Marshal(map[string]map[string]string{node.CustomDataKey: addresses})
+	if err != nil {
+		return object.Object{}, err
+	}
+	settings := c.Input.Equinix
+	secret := settings.TokenSecret
+	name := object.Name(object.LabelLimit, m.Name, "custom-data")
+	o := object.Object{Key: requestKey(m.Name), Body: map[string]any{
+		"apiVersion": httpAPI,
+		"kind":       requestKind,
+		"metadata":   map[string]any{"name": name, "labels": map[string]any{machineLabel: m.Name}},
+		"spec": map[string]any{
+			// The custom data go with the server, so there is nothing to delete.
+			"managementPolicies": []any{"Observe", "Create", "Update"},
+			"providerConfigRef":  map[string]any{"name": settings.HTTPProviderConfig},
+			"forProvider": map[string]any{
+				"headers": map[string]any{
+					"X-Auth-Token": []any{fmt.Sprintf("{{ %s:%s:%s }}", secret.Name, secret.Namespace, secret.Key)},
+				},
+				"payload": map[string]any{
+					"baseUrl": strings.TrimRight(settings.APIURL, "/") + "/devices/" + m.Device,
+					"body":    string(payload),
+				},
+				"mappings": []any{
+					map[string]any{"action": "OBSERVE", "method": "GET", "url": customDataURL},
+					// The first call comes before anything was observed, so it
+					// only looks.
+					map[string]any{"action": "CREATE", "method": "GET", "url": customDataURL},
+					map[string]any{"action": "UPDATE", "method": "PUT", "url": serverURL, "body": customDataBody},
+				},
+				"expectedResponseCheck": map[string]any{"type": "CUSTOM", "logic": customDataCheck},
+			},
+		},
+	}}
+	seen, exists := c.Observed[o.Key]
+	o.Ready, o.Why = managedReadiness(requestKind, name, seen, exists)
+	return o, nil
+}
