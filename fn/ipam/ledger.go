@@ -2,6 +2,7 @@ package ipam
 
 import (
 	"cmp"
+	"maps"
 	"net/netip"
 	"slices"
 	"time"
@@ -22,12 +23,14 @@ type ledger struct {
 
 	held     map[string]lease
 	owner    map[netip.Addr]*Demand // by the addresses of held, from settle on
-	released []span                 // our releases
+	released []span                 // our releases until now, disjoint
+	freed    []span                 // our releases of this run
 	chosen   []netip.Addr           // to be added to what was used
 	adopted  bool                   // the record had to be corrected
 
 	foreign   map[netip.Addr]holder
-	elsewhere []span // releases of the other claims
+	elsewhere []span // releases of the other claims, disjoint
+	past      []span // what history has worked out
 
 	missing   []Missing
 	conflicts []Conflict
@@ -140,21 +143,19 @@ func (l *ledger) adopt() {
 	if !l.adopted {
 		return
 	}
-	at := roundUp(l.in.Now)
+	var lost []span
 	for _, usable := range l.ranges {
 		for _, r := range usable.Ranges() {
-			l.released = append(l.released, span{IPRange: r, at: at})
+			lost = append(lost, span{IPRange: r, at: seconds(l.in.Now)})
 		}
 	}
-	for a := range l.foreign {
-		l.released = append(l.released, hole(a))
-	}
-	l.released = overlay(l.released)
+	lost = without(overlay(lost), maps.Keys(l.foreign))
+	l.released = overlay(slices.Concat(l.released, lost))
 }
 
 // free notes that an address is released now.
 func (l *ledger) free(a netip.Addr) {
-	l.released = append(l.released, spanOf(a, roundUp(l.in.Now)))
+	l.freed = append(l.freed, spanOf(a, seconds(l.in.Now)))
 }
 
 // release takes the addresses of keys that nobody demands any more.
@@ -261,8 +262,16 @@ func (l *ledger) settleOwn(d *Demand, x *lease, firm bool) bool {
 }
 
 // cooling reports whether an address released at a time is still cooling down.
-func (l *ledger) cooling(at time.Time) bool {
-	return at.Add(l.in.CoolDown).After(l.in.Now)
+func (l *ledger) cooling(at int64) bool {
+	return freeAt(at, l.in.CoolDown).After(l.in.Now)
+}
+
+// history returns all releases, ours and others', disjoint.
+func (l *ledger) history() []span {
+	if l.past == nil && len(l.released)+len(l.freed)+len(l.elsewhere) > 0 {
+		l.past = overlay(slices.Concat(l.released, l.freed, l.elsewhere))
+	}
+	return l.past
 }
 
 // choose finds addresses for the demands that have none.
@@ -287,7 +296,7 @@ func (l *ledger) choose() {
 			l.miss(d, Exhausted, time.Time{})
 		case l.cooling(at):
 			promised[a] = struct{}{}
-			l.miss(d, Cooling, at.Add(l.in.CoolDown))
+			l.miss(d, Cooling, freeAt(at, l.in.CoolDown))
 		default:
 			l.held[d.Key] = lease{address: netip.PrefixFrom(a, l.pool.Subnet.Bits()), pending: true}
 			l.owner[a] = d
@@ -329,10 +338,9 @@ func (l *ledger) miss(d *Demand, why Reason, until time.Time) {
 // all that are still cooling down, the first to be free first.
 func (l *ledger) line(usable *netipx.IPSet) *queue {
 	used := setOf(l.given.Used...)
-	history := overlay(slices.Concat(l.released, l.elsewhere))
 	var free, cooling []span
 	for _, part := range []*netipx.IPSet{minus(usable, l.older), intersect(usable, l.older)} {
-		known := clip(history, part)
+		known := clip(l.history(), part)
 		unknown := minus(part, setOfSpans(known))
 		free = append(free, spansOf(minus(unknown, used))...)
 		free = append(free, spansOf(intersect(unknown, used))...)

@@ -136,7 +136,7 @@ func (p PoolRecord) spans() []span {
 	for _, rel := range p.Released {
 		for _, r := range rel.Addresses {
 			if r.IsValid() {
-				out = append(out, span{IPRange: r, at: rel.At})
+				out = append(out, span{IPRange: r, at: seconds(rel.At)})
 			}
 		}
 	}
@@ -149,7 +149,7 @@ func releases(spans []span, now time.Time, coolDown time.Duration) []Release {
 	slices.SortFunc(spans, func(a, b span) int { return byRelease(b, a) })
 	cooled := 0
 	spans = slices.DeleteFunc(spans, func(s span) bool {
-		if s.at.Add(coolDown).After(now) {
+		if freeAt(s.at, coolDown).After(now) {
 			return false
 		}
 		cooled++
@@ -158,11 +158,12 @@ func releases(spans []span, now time.Time, coolDown time.Duration) []Release {
 	slices.Reverse(spans)
 	var out []Release
 	for _, s := range spans {
-		if n := len(out); n > 0 && out[n-1].At.Equal(s.at) {
+		at := time.Unix(s.at, 0).UTC()
+		if n := len(out); n > 0 && out[n-1].At.Equal(at) {
 			out[n-1].Addresses = append(out[n-1].Addresses, s.IPRange)
 			continue
 		}
-		out = append(out, Release{At: s.at.UTC(), Addresses: Ranges{s.IPRange}})
+		out = append(out, Release{At: at, Addresses: Ranges{s.IPRange}})
 	}
 	return out
 }
@@ -183,12 +184,20 @@ func bounded(set *netipx.IPSet) Ranges {
 	return r
 }
 
-// roundUp returns the first whole second that is not before t: a release that
-// is written down too early would shorten its cool-down.
-func roundUp(t time.Time) time.Time {
-	whole := t.Truncate(time.Second)
-	if whole.Before(t) {
-		whole = whole.Add(time.Second)
+// seconds returns a time in Unix seconds, rounded up: a release that is written
+// down too early would shorten its cool-down.
+func seconds(t time.Time) int64 {
+	s := t.Unix()
+	if t.Nanosecond() > 0 {
+		s++
 	}
-	return whole.UTC()
+	return s
+}
+
+// freeAt returns when an address released at a time has cooled down.
+func freeAt(at int64, coolDown time.Duration) time.Time {
+	if at == beginning {
+		return time.Time{}
+	}
+	return time.Unix(at, 0).UTC().Add(coolDown)
 }

@@ -56,7 +56,7 @@ func (l *ledger) capacity() []Capacity {
 		}
 		for _, s := range clip(cooling, usable) {
 			c.Cooling = min(c.Cooling+countRange(s.IPRange), MaxCount)
-			if until := s.at.Add(l.in.CoolDown); c.NextFree.IsZero() || until.Before(c.NextFree) {
+			if until := freeAt(s.at, l.in.CoolDown); c.NextFree.IsZero() || until.Before(c.NextFree) {
 				c.NextFree = until
 			}
 		}
@@ -95,18 +95,13 @@ func countWithout(set *netipx.IPSet, addresses []netip.Addr) int64 {
 
 // coolingSpans returns what is cooling down and not held by anybody.
 func (l *ledger) coolingSpans() []span {
-	spans := slices.Concat(l.released, l.elsewhere)
-	spans = slices.DeleteFunc(spans, func(s span) bool { return !l.cooling(s.at) })
-	if len(spans) == 0 {
-		return nil
+	var spans []span
+	for _, s := range l.history() {
+		if l.cooling(s.at) {
+			spans = append(spans, s)
+		}
 	}
-	for a := range l.foreign {
-		spans = append(spans, hole(a))
-	}
-	for a := range l.owner {
-		spans = append(spans, hole(a))
-	}
-	return overlay(spans)
+	return without(without(spans, maps.Keys(l.foreign)), maps.Keys(l.owner))
 }
 
 // record returns what the next run has to know about the pool.
@@ -115,18 +110,15 @@ func (l *ledger) record() PoolRecord {
 		return l.given
 	}
 	out := PoolRecord{Held: make(map[string]netip.Prefix, len(l.held))}
-	released := slices.Clone(l.released)
 	for key, x := range l.held {
 		out.Held[key] = x.address
 		if x.pending {
 			out.Pending = append(out.Pending, key)
 		}
-		if len(l.released) > 0 {
-			released = append(released, hole(x.address.Addr()))
-		}
 	}
 	slices.Sort(out.Pending)
-	out.Released = releases(overlay(released), l.in.Now, l.in.CoolDown)
+	released := overlay(slices.Concat(l.released, l.freed))
+	out.Released = releases(without(released, l.heldAddresses), l.in.Now, l.in.CoolDown)
 	var used netipx.IPSetBuilder
 	for _, r := range l.given.Used {
 		used.AddRange(r)
@@ -136,4 +128,12 @@ func (l *ledger) record() PoolRecord {
 	}
 	out.Used = bounded(built(&used))
 	return out
+}
+
+func (l *ledger) heldAddresses(yield func(netip.Addr) bool) {
+	for _, x := range l.held {
+		if !yield(x.address.Addr()) {
+			return
+		}
+	}
 }

@@ -1,48 +1,55 @@
 package ipam
 
 import (
+	"cmp"
+	"iter"
+	"math"
 	"net/netip"
 	"slices"
-	"time"
 
 	"go4.org/netipx"
 )
 
-// span is a run of addresses that share one moment of release. The zero time
-// is the beginning of time.
+// beginning is the beginning of time.
+const beginning = math.MinInt64
+
+// span is a run of addresses that share one moment of release.
 type span struct {
 	netipx.IPRange
-	at time.Time
+	// at is in Unix seconds.
+	at int64
 	// hole marks addresses that overlay cuts out of the others.
 	hole bool
 }
 
-func spanOf(a netip.Addr, at time.Time) span {
+func spanOf(a netip.Addr, at int64) span {
 	return span{IPRange: netipx.IPRangeFrom(a, a), at: at}
 }
 
-// hole is an address to cut out.
-func hole(a netip.Addr) span {
-	return span{IPRange: netipx.IPRangeFrom(a, a), hole: true}
-}
-
+// spansOf returns a set as spans released at the beginning of time.
 func spansOf(set *netipx.IPSet) []span {
 	var out []span
 	for _, r := range rangesOf(set) {
-		out = append(out, span{IPRange: r})
+		out = append(out, span{IPRange: r, at: beginning})
 	}
 	return out
 }
 
 // overlay makes spans disjoint and sorts them by address: where they overlap,
 // the latest release counts and a hole beats them all. Neighbours with the same
-// time become one.
+// time become one. It sorts its argument.
 //
-// It walks the points at which some span begins or has just ended; between two
-// of them nothing changes. The cost is that of sorting, times the number of
-// spans that lie over one point (1 or 2, unless a record was tampered with).
+// Spans that overlap are rare. For them it walks the points at which some span
+// begins or has just ended; between two of them nothing changes.
 func overlay(spans []span) []span {
 	slices.SortFunc(spans, func(a, b span) int { return a.From().Compare(b.From()) })
+	if disjoint(spans) {
+		out := make([]span, 0, len(spans))
+		for _, s := range spans {
+			out = appendMerged(out, s)
+		}
+		return out
+	}
 	cuts := cutPoints(spans)
 	var out, over []span
 	next := 0
@@ -56,13 +63,34 @@ func overlay(spans []span) []span {
 			continue
 		}
 		top := slices.MaxFunc(over, compareRank)
-		if top.hole {
-			continue
-		}
 		top.IPRange = netipx.IPRangeFrom(from, segmentEnd(top.To(), cuts[i+1:]))
 		out = appendMerged(out, top)
 	}
 	return out
+}
+
+// disjoint reports whether sorted spans do not overlap.
+func disjoint(spans []span) bool {
+	for i := 1; i < len(spans); i++ {
+		if !spans[i-1].To().Less(spans[i].From()) {
+			return false
+		}
+	}
+	return true
+}
+
+// without cuts addresses out of disjoint, sorted spans.
+func without(spans []span, addresses iter.Seq[netip.Addr]) []span {
+	var holes []span
+	for a := range addresses {
+		if _, ok := covers(spans, a); ok {
+			holes = append(holes, span{IPRange: netipx.IPRangeFrom(a, a), hole: true})
+		}
+	}
+	if len(holes) == 0 {
+		return spans
+	}
+	return overlay(slices.Concat(spans, holes))
 }
 
 // cutPoints returns, sorted and once each, where spans begin and the addresses
@@ -99,11 +127,15 @@ func compareRank(a, b span) int {
 		}
 		return -1
 	}
-	return a.at.Compare(b.at)
+	return cmp.Compare(a.at, b.at)
 }
 
+// appendMerged appends a span, or lengthens the last one; it leaves out holes.
 func appendMerged(spans []span, s span) []span {
-	if n := len(spans); n > 0 && spans[n-1].at.Equal(s.at) && spans[n-1].To().Next() == s.From() {
+	if s.hole {
+		return spans
+	}
+	if n := len(spans); n > 0 && spans[n-1].at == s.at && spans[n-1].To().Next() == s.From() {
 		spans[n-1].IPRange = netipx.IPRangeFrom(spans[n-1].From(), s.To())
 		return spans
 	}
@@ -137,13 +169,13 @@ func clip(spans []span, set *netipx.IPSet) []span {
 
 // covers reports whether an address lies in disjoint, sorted spans, and since
 // when.
-func covers(spans []span, a netip.Addr) (time.Time, bool) {
+func covers(spans []span, a netip.Addr) (int64, bool) {
 	i, found := slices.BinarySearchFunc(spans, a, func(s span, a netip.Addr) int { return s.From().Compare(a) })
 	if !found {
 		i--
 	}
 	if i < 0 || !spans[i].Contains(a) {
-		return time.Time{}, false
+		return beginning, false
 	}
 	return spans[i].at, true
 }
@@ -158,10 +190,7 @@ func setOfSpans(spans []span) *netipx.IPSet {
 
 // byRelease sorts spans by the time of release, then by address.
 func byRelease(a, b span) int {
-	if c := a.at.Compare(b.at); c != 0 {
-		return c
-	}
-	return a.From().Compare(b.From())
+	return cmp.Or(cmp.Compare(a.at, b.at), a.From().Compare(b.From()))
 }
 
 // queue hands out the addresses of its spans one by one, in the order of the
@@ -174,7 +203,7 @@ type queue struct {
 }
 
 // pop returns the next address that skip does not refuse, with its release.
-func (q *queue) pop(skip func(netip.Addr) bool) (netip.Addr, time.Time, bool) {
+func (q *queue) pop(skip func(netip.Addr) bool) (netip.Addr, int64, bool) {
 	for len(q.spans) > 0 {
 		s := q.spans[0]
 		a := q.next
@@ -189,5 +218,5 @@ func (q *queue) pop(skip func(netip.Addr) bool) (netip.Addr, time.Time, bool) {
 			return a, s.at, true
 		}
 	}
-	return netip.Addr{}, time.Time{}, false
+	return netip.Addr{}, beginning, false
 }
