@@ -129,11 +129,27 @@ func validateMode(mode Mode, ports []Port, path *field.Path) field.ErrorList {
 		errs = append(errs, field.Invalid(path, "bond0 in layer 2 and ports outside the bond",
 			"no mode of the platform: use layer2-bonded (networks on bond0) or layer2-individual (bond0 with bonded: false, networks on eth0 and eth1)"))
 	}
-	if mode == Layer2Individual && networks == 0 {
-		errs = append(errs, field.Required(path, "a server in layer2-individual needs at least one network on one of its ports"))
+	if mode == Layer2Individual {
+		errs = append(errs, validateIndividual(ports, networks, path)...)
 	}
 	if mode == Hybrid {
 		errs = append(errs, validateHybrid(ports, unbonded, path)...)
+	}
+	return errs
+}
+
+// validateIndividual: the ports of a dissolved bond are outside of it, all of
+// them.
+func validateIndividual(ports []Port, networks int, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if networks == 0 {
+		errs = append(errs, field.Required(path, "a server in layer2-individual needs at least one network on one of its ports"))
+	}
+	for i, p := range ports {
+		if !p.IsBond() && p.IsBonded() {
+			errs = append(errs, field.Invalid(path.Index(i).Child("bonded"), true,
+				"in layer2-individual the bond is dissolved; set bonded: false, or leave the port out"))
+		}
 	}
 	return errs
 }

@@ -10,13 +10,13 @@ import (
 // Crossplane hands an input to the function as it was written, so nobody else
 // does. It is idempotent.
 func Default(in *Input) {
-	setDefault(&in.Platform, "equinix")
+	setDefault(&in.Platform, PlatformEquinix)
 	defaultEquinix(&in.Equinix)
 	defaultBootstrap(&in.Bootstrap)
 	setDuration(&in.Network.Timeout, 8*time.Minute)
 	setDuration(&in.Network.CoolDown, 10*time.Minute)
 	for i := range in.AddOns {
-		setDefault(&in.AddOns[i].Strategy, "ApplyOnce")
+		setDefault(&in.AddOns[i].Strategy, StrategyApplyOnce)
 	}
 }
 
@@ -41,8 +41,8 @@ func defaultEquinix(e *Equinix) {
 	setDefault(&e.APIURL, "https://api.equinix.com/metal/v1")
 	setDefault(&e.MetadataURL, "https://metadata.platformequinix.com")
 	setDefault(&e.TokenSecret, SecretKey{Namespace: "crossplane-system", Name: "equinix-metal", Key: "auth_token"})
-	setDefault(&e.CloudController.Kind, "CPEM")
-	setDefault(&e.CloudController.Delivery, "UserData")
+	setDefault(&e.CloudController.Kind, CloudControllerCPEM)
+	setDefault(&e.CloudController.Delivery, DeliveryUserData)
 	setDefault(&e.CloudController.ManifestURL, "https://github.com/equinix/cloud-provider-equinix-metal/releases/download/v3.8.1/deployment.yaml")
 	setDefault(&e.KubeVIP.Image, "ghcr.io/kube-vip/kube-vip:v0.8.1")
 	setDuration(&e.CallTimeout, 5*time.Second)
@@ -50,7 +50,7 @@ func defaultEquinix(e *Equinix) {
 }
 
 func defaultBootstrap(b *Bootstrap) {
-	setDefault(&b.NodePackages, "Packages")
+	setDefault(&b.NodePackages, NodePackagesInstalled)
 	setDefault(&b.KubernetesRepository, "https://pkgs.k8s.io/core:/stable:")
 	for i := range b.Files {
 		setDefault(&b.Files[i].Permissions, "0644")

@@ -10,6 +10,29 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// Values of the input's enumerations that others ask for.
+const (
+	// PlatformEquinix is Equinix Metal.
+	PlatformEquinix = "equinix"
+	// CloudControllerCPEM runs cloud-provider-equinix-metal.
+	CloudControllerCPEM = "CPEM"
+	// CloudControllerNone runs no cloud controller.
+	CloudControllerNone = "None"
+	// DeliveryUserData lets the first control plane server apply the cloud
+	// controller.
+	DeliveryUserData = "UserData"
+	// DeliveryAddOn leaves the cloud controller to the platform team's add-ons.
+	DeliveryAddOn = "AddOn"
+	// NodePackagesInstalled come from package repositories at boot.
+	NodePackagesInstalled = "Packages"
+	// NodePackagesImage are in the operating system's image.
+	NodePackagesImage = "Image"
+	// StrategyApplyOnce applies an add-on once.
+	StrategyApplyOnce = "ApplyOnce"
+	// StrategyReconcile applies an add-on whenever it changes.
+	StrategyReconcile = "Reconcile"
+)
+
 // Input of the function. Every field has a default that works.
 //
 // +kubebuilder:object:root=true

@@ -1,0 +1,95 @@
+package spec
+
+import (
+	"fmt"
+	"net/netip"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/l2cluster/function-l2cluster/fn/spec/rule"
+)
+
+const (
+	maxRoutes = 64
+	maxMetric = 4294967295
+)
+
+// platformRoute is what servers with the platform's own addresses reach through
+// their private gateway. A route that is as wide would take its place; a longer
+// one goes beside it:
+// https://deploy.equinix.com/developers/docs/metal/networking/ip-addresses/.
+var platformRoute = netip.MustParsePrefix("10.0.0.0/8")
+
+// validateNetworkRoutes checks a network's routes by themselves.
+func validateNetworkRoutes(n network) field.ErrorList {
+	path := n.path.Child("routes")
+	errs := rule.AtMostItems(path, len(n.Routes), maxRoutes)
+	seen := rule.Seen[netip.Prefix]{}
+	for i, r := range n.Routes {
+		p := path.Index(i)
+		if r.Metric != 0 {
+			errs = append(errs, rule.Between(p.Child("metric"), r.Metric, 1, maxMetric)...)
+		}
+		destination, e := n.validateDestination(p.Child("destination"), r.Destination)
+		errs = append(errs, e...)
+		if len(e) == 0 {
+			errs = append(errs, seen.Add(p.Child("destination"), destination)...)
+		}
+		errs = append(errs, n.validateRouteGateway(p.Child("gateway"), r.Gateway, destination)...)
+	}
+	return errs
+}
+
+func (n network) validateDestination(path *field.Path, value string) (netip.Prefix, field.ErrorList) {
+	if d, err := netip.ParsePrefix(value); err == nil && d.Bits() == 0 {
+		return d, field.ErrorList{field.Invalid(path, value, "is a default route; use defaultRoute: true, which takes effect on servers that have no other")}
+	}
+	destination, errs := rule.Block(path, value)
+	if len(errs) > 0 {
+		return destination, errs
+	}
+	for _, b := range n.blocks {
+		if b.prefix == destination {
+			return destination, field.ErrorList{field.Invalid(path, value, "is the network's own subnet, which is reached without a route; leave it out")}
+		}
+	}
+	return destination, nil
+}
+
+// validateRouteGateway checks that a route's gateway is a neighbour of the
+// family that the route is for.
+func (n network) validateRouteGateway(path *field.Path, value string, destination netip.Prefix) field.ErrorList {
+	addr, errs := rule.Address(path, value)
+	if len(errs) > 0 {
+		return errs
+	}
+	if destination.IsValid() && addr.Is4() != destination.Addr().Is4() {
+		return field.ErrorList{field.Invalid(path, value, fmt.Sprintf("must be %s, as the destination %s is", rule.Family(destination.Addr()), destination))}
+	}
+	return n.validateGateway(path, value)
+}
+
+// validatePlatformRoute checks, for a network on servers that keep the
+// platform's own addresses, that neither its subnet nor a route of it takes the
+// place of the platform's route.
+func validatePlatformRoute(n network) field.ErrorList {
+	var errs field.ErrorList
+	for _, b := range n.blocks {
+		if coversPlatformRoute(b.prefix) {
+			errs = append(errs, field.Invalid(b.path, b.prefix.String(), platformRouteDetail))
+		}
+	}
+	for i, r := range n.Routes {
+		d, err := netip.ParsePrefix(r.Destination)
+		if err == nil && d.Bits() > 0 && coversPlatformRoute(d.Masked()) {
+			errs = append(errs, field.Invalid(n.path.Child("routes").Index(i).Child("destination"), r.Destination, platformRouteDetail))
+		}
+	}
+	return errs
+}
+
+const platformRouteDetail = "covers 10.0.0.0/8, which servers in layer3 and hybrid modes reach through the platform's private gateway; use longer prefixes"
+
+func coversPlatformRoute(p netip.Prefix) bool {
+	return p.IsValid() && p.Bits() <= platformRoute.Bits() && p.Overlaps(platformRoute)
+}

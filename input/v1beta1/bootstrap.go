@@ -1,0 +1,80 @@
+package v1beta1
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/l2cluster/function-l2cluster/fn/spec/rule"
+)
+
+// Bounds of files and commands, in numbers and characters.
+const (
+	maxFiles    = 64
+	maxContent  = 65536
+	maxCommands = 64
+	maxCommand  = 4096
+)
+
+// Paths that belong to others: files that the function writes have its name in
+// theirs, those of Cluster API and kubeadm lie below these folders, and
+// cloud-init and the platform's image write the rest.
+const ownPaths = "l2cluster"
+
+var (
+	foreignFolders = []string{"/etc/kubernetes/pki/", "/run/cluster-api/", "/run/kubeadm/"}
+	foreignFiles   = []string{"/etc/crictl.yaml", "/etc/network/interfaces", "/etc/netplan/50-cloud-init.yaml"}
+)
+
+func validateBootstrap(b Bootstrap, at *field.Path) field.ErrorList {
+	errs := rule.OneOf(at.Child("nodePackages"), b.NodePackages, NodePackagesInstalled, NodePackagesImage)
+	errs = append(errs, validateRepository(at.Child("kubernetesRepository"), b.KubernetesRepository)...)
+	files := at.Child("files")
+	errs = append(errs, rule.AtMostItems(files, len(b.Files), maxFiles)...)
+	paths := rule.Seen[string]{}
+	for i, f := range b.Files {
+		errs = append(errs, validateFile(f, files.Index(i))...)
+		errs = append(errs, paths.Add(files.Index(i).Child("path"), f.Path)...)
+	}
+	errs = append(errs, rule.Items(at.Child("preKubeadmCommands"), b.PreKubeadmCommands, maxCommands, validateCommand)...)
+	return append(errs, rule.Items(at.Child("postKubeadmCommands"), b.PostKubeadmCommands, maxCommands, validateCommand)...)
+}
+
+func validateRepository(at *field.Path, value string) field.ErrorList {
+	if errs := repositoryURLText.Required(at, value); len(errs) > 0 {
+		return errs
+	}
+	return validateURL(at, value)
+}
+
+func validateFile(f File, at *field.Path) field.ErrorList {
+	errs := validatePath(at.Child("path"), f.Path)
+	errs = append(errs, permissionsText.Required(at.Child("permissions"), f.Permissions)...)
+	return append(errs, rule.AtMostCharacters(at.Child("content"), f.Content, maxContent)...)
+}
+
+func validatePath(at *field.Path, value string) field.ErrorList {
+	if errs := pathText.Required(at, value); len(errs) > 0 {
+		return errs
+	}
+	if clean := path.Clean(value); clean != value {
+		return field.ErrorList{field.Invalid(at, value, "must be the plain path of a file, here "+clean)}
+	}
+	taken := slices.Contains(foreignFiles, value) || strings.Contains(value, ownPaths)
+	for _, folder := range foreignFolders {
+		taken = taken || strings.HasPrefix(value, folder)
+	}
+	if taken {
+		return field.ErrorList{field.Invalid(at, value, "is or may become a file of this function, of Cluster API, of kubeadm or of the image; choose another path")}
+	}
+	return nil
+}
+
+func validateCommand(at *field.Path, value string) field.ErrorList {
+	if strings.TrimSpace(value) == "" {
+		return field.ErrorList{field.Required(at, "a command must do something")}
+	}
+	return rule.AtMostCharacters(at, value, maxCommand)
+}
