@@ -22,6 +22,8 @@ type managed struct {
 	key string
 	// kind of the resource.
 	kind string
+	// part of the cluster that the resource belongs to.
+	part object.Part
 	// name of the object, which other objects refer to.
 	name string
 	// parameters of the outside resource.
@@ -50,7 +52,7 @@ func (m managed) compose(c infra.Cluster) object.Object {
 	if m.labels != nil {
 		metadata["labels"] = m.labels
 	}
-	o := object.Object{Key: m.key, Body: map[string]any{
+	o := object.Object{Key: m.key, Part: m.part, Body: map[string]any{
 		"apiVersion": metalAPI,
 		"kind":       m.kind,
 		"metadata":   metadata,

@@ -80,7 +80,7 @@ func vlan(c infra.Cluster, n spec.Network) managed {
 		parameters["description"] = n.Description
 	}
 	return managed{
-		key: vlanKey(n.VXLAN), kind: "Vlan", name: vlanName(c, n.VXLAN),
+		key: vlanKey(n.VXLAN), kind: "Vlan", part: object.PartNetworks, name: vlanName(c, n.VXLAN),
 		parameters: parameters, adopts: n.VLANID,
 	}
 }
@@ -93,7 +93,7 @@ func vrfName(c infra.Cluster, name string) string {
 
 func vrf(c infra.Cluster, v spec.VRF) managed {
 	m := managed{
-		key: vrfKey(v.Name), kind: "Vrf", name: vrfName(c, v.Name), adopts: v.VRFID,
+		key: vrfKey(v.Name), kind: "Vrf", part: object.PartNetworks, name: vrfName(c, v.Name), adopts: v.VRFID,
 		parameters: map[string]any{"projectId": c.Spec.ProjectID, "metro": c.Spec.Metro},
 	}
 	if v.VRFID != "" {
@@ -158,7 +158,8 @@ func reservation(c infra.Cluster, n spec.Network, v spec.VRF) (managed, error) {
 	}
 	key := keyWith("reservation", n.VXLAN, block.String(), v.Name, v.VRFID)
 	return managed{
-		key: key, kind: "ReservedIPBlock", name: object.Name(object.LabelLimit, c.Name, key),
+		key: key, kind: "ReservedIPBlock", part: object.PartNetworks,
+		name:       object.Name(object.LabelLimit, c.Name, key),
 		parameters: parameters,
 	}, nil
 }
@@ -190,7 +191,8 @@ func gateway(c infra.Cluster, n spec.Network, block map[string]any) managed {
 	maps.Copy(parameters, block)
 	key := keyWith("gateway", n.VXLAN, identity)
 	return managed{
-		key: key, kind: "Gateway", name: object.Name(object.LabelLimit, c.Name, key),
+		key: key, kind: "Gateway", part: object.PartNetworks,
+		name:       object.Name(object.LabelLimit, c.Name, key),
 		parameters: parameters,
 	}
 }

@@ -13,103 +13,38 @@ import (
 
 const portKind = "Port"
 
-func portKey(machine, port string) string {
-	return object.Name(object.LabelLimit, "machine", machine, "port", port)
-}
-
-// portObjects are the ports of all machines that are ready for the next step.
+// portObjects are the ports of the cluster's machines.
 type portObjects struct {
 	objects []object.Object
-	// kept are keys of ports that stay as they were observed.
+	// kept are keys of ports that stay exactly as they were observed.
 	kept []string
-	// waits are machines by what their port waits for.
-	waits map[string][]*infra.Machine
 }
 
-// ports of the machines that exist. It returns an error for a port that a
-// machine's server does not have.
+// ports of the machines that exist: each is composed once it is known and once
+// its turn has come. It returns an error for a port that a machine's server does
+// not have.
 func ports(c infra.Cluster, f infra.Facts) (portObjects, error) {
 	pools := map[string]plan.Pool{}
 	for _, p := range c.Plan.Pools {
 		pools[p.Name] = p
 	}
 	observed := observedPorts(c.Observed)
-	out := portObjects{waits: map[string][]*infra.Machine{}}
+	out := portObjects{}
 	for i := range f.Machines {
 		m := &f.Machines[i]
 		pool, planned := pools[m.Pool]
 		if m.Device == "" || m.Deleting || !planned {
-			out.keep(m.Name, observed[m.Name])
+			for _, port := range slices.Sorted(maps.Keys(observed[m.Name])) {
+				out.kept = append(out.kept, object.PortKey(m.Name, port))
+			}
 			continue
 		}
 		p := machinePorts{c: c, machine: m, vlans: f.VLANs, pool: pool, observed: observed[m.Name]}
-		if err := out.add(p); err != nil {
+		if err := p.addTo(&out); err != nil {
 			return portObjects{}, fmt.Errorf("cannot configure the ports of machine %q: %w", m.Name, err)
 		}
 	}
 	return out, nil
-}
-
-func (o *portObjects) keep(machine string, observed map[string]object.View) {
-	for _, port := range slices.Sorted(maps.Keys(observed)) {
-		o.kept = append(o.kept, portKey(machine, port))
-	}
-}
-
-func (o *portObjects) add(p machinePorts) error {
-	want, missing := p.want()
-	if missing != "" {
-		// Without the UUID of a VLAN nobody can tell what to attach and what to
-		// detach.
-		o.keep(p.machine.Name, p.observed)
-		o.wait(p.machine, "", fmt.Sprintf("waits until the VLAN of network %q exists", missing))
-		return nil
-	}
-	t := transition{want: want, have: p.have(), verified: p.machine.Network == infra.NetworkVerified}
-	for _, s := range t.steps() {
-		if err := o.take(p, s); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (o *portObjects) take(p machinePorts, s step) error {
-	if s.why != "" {
-		o.wait(p.machine, s.port, s.why)
-	}
-	if s.state == nil {
-		if _, exists := p.observed[s.port]; exists {
-			o.kept = append(o.kept, portKey(p.machine.Name, s.port))
-		}
-		return nil
-	}
-	id, err := p.uuid(s.port)
-	switch {
-	case err != nil:
-		return err
-	case id == "":
-		o.wait(p.machine, s.port, "waits until the ports of its server are known")
-	default:
-		o.objects = append(o.objects, p.compose(s, id))
-	}
-	return nil
-}
-
-func (o *portObjects) wait(m *infra.Machine, port, why string) {
-	if port != "" {
-		why = "port " + port + " " + why
-	}
-	o.waits[why] = append(o.waits[why], m)
-}
-
-// waiting says what ports wait for, each a sentence.
-func (o *portObjects) waiting() []string {
-	var out []string
-	for _, why := range slices.Sorted(maps.Keys(o.waits)) {
-		out = append(out, some(o.waits[why])+": "+why)
-	}
-	return out
 }
 
 // machinePorts are the ports of one machine.
@@ -119,6 +54,44 @@ type machinePorts struct {
 	vlans    map[string]string
 	pool     plan.Pool
 	observed map[string]object.View
+}
+
+// addTo adds the machine's ports, each a step further or as it was.
+func (p machinePorts) addTo(out *portObjects) error {
+	have := p.have()
+	for _, s := range p.steps(have) {
+		was, exists := have[s.port]
+		if s.state == nil && exists {
+			s.state = &was.asked
+		}
+		if s.state == nil {
+			continue
+		}
+		id, err := p.uuid(s.port)
+		switch {
+		case err != nil:
+			return err
+		case id != "":
+			out.objects = append(out.objects, p.compose(s, id))
+		case exists:
+			out.kept = append(out.kept, object.PortKey(p.machine.Name, s.port))
+		}
+	}
+	return nil
+}
+
+func (p machinePorts) steps(have map[string]observedPort) []step {
+	want, missing := p.want()
+	if missing == "" {
+		return transition{want: want, have: have, verified: p.machine.Network == infra.NetworkVerified}.steps()
+	}
+	// Without the UUID of a VLAN nobody can tell what to attach and what to
+	// detach.
+	var out []step
+	for _, port := range slices.Sorted(maps.Keys(have)) {
+		out = append(out, step{port: port, why: fmt.Sprintf("waits until the VLAN of network %q exists", missing)})
+	}
+	return out
 }
 
 // want is how the machine's ports should be, or the name of a network whose
@@ -176,9 +149,7 @@ func (p machinePorts) uuid(port string) (string, error) {
 		return id, nil
 	}
 	if v, exists := p.observed[port]; exists {
-		if id := v.String("spec", "forProvider", "portId"); id != "" {
-			return id, nil
-		}
+		return v.String("spec", "forProvider", "portId"), nil
 	}
 	if len(p.machine.Ports) == 0 {
 		return "", nil
@@ -201,7 +172,7 @@ func (p machinePorts) compose(s step, id string) object.Object {
 		parameters["nativeVlanId"] = s.state.native
 	}
 	m := managed{
-		key: portKey(p.machine.Name, s.port), kind: portKind,
+		key: object.PortKey(p.machine.Name, s.port), kind: portKind, part: object.PartPorts,
 		name:       object.Name(object.LabelLimit, p.machine.Name, s.port),
 		parameters: parameters, exists: id,
 		labels: map[string]any{machineLabel: p.machine.Name, portLabel: s.port},

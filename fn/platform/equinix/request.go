@@ -26,17 +26,13 @@ const (
 	customDataCheck = `.response.body.` + node.CustomDataKey + ` == .payload.body.` + node.CustomDataKey
 )
 
-func requestKey(machine string) string {
-	return object.Name(object.LabelLimit, "machine", machine, "custom-data")
-}
-
 // requests deliver addresses to the servers that exist. What was delivered stays
 // as it is while nothing is known about it.
 func requests(c infra.Cluster, f infra.Facts, d infra.Delivery) ([]object.Object, []string, error) {
 	var out []object.Object
 	var stay []string
 	for _, m := range f.Machines {
-		key := requestKey(m.Name)
+		key := object.CustomDataKey(m.Name)
 		_, exists := c.Observed[key]
 		switch {
 		case m.Device != "" && len(d[m.Name]) > 0:
@@ -63,7 +59,7 @@ func request(c infra.Cluster, m infra.Machine, addresses map[string]string) (obj
 	settings := c.Input.Equinix
 	secret := settings.TokenSecret
 	name := object.Name(object.LabelLimit, m.Name, "custom-data")
-	o := object.Object{Key: requestKey(m.Name), Body: map[string]any{
+	o := object.Object{Key: object.CustomDataKey(m.Name), Part: object.PartDelivery, Body: map[string]any{
 		"apiVersion": httpAPI,
 		"kind":       requestKind,
 		"metadata":   map[string]any{"name": name, "labels": map[string]any{machineLabel: m.Name}},

@@ -42,8 +42,8 @@ func (p observedPort) carriesAny() bool {
 type step struct {
 	// port by name.
 	port string
-	// state to ask for; nil keeps a port that is composed already as it is and
-	// does not compose another.
+	// state to ask for; nil leaves a port that is composed already as it is, and
+	// does not compose one.
 	state *portState
 	// why says what the port waits for; "" when it has nothing to wait for.
 	why string

@@ -21,7 +21,7 @@ const usageKind = "ClusterUsage"
 func usage(c infra.Cluster, of, by managed) object.Object {
 	key := object.Name(object.LabelLimit, "usage", of.key, "by", by.key)
 	name := object.Name(object.LabelLimit, c.Name, key)
-	o := object.Object{Key: key, Body: map[string]any{
+	o := object.Object{Key: key, Part: object.PartNetworks, Body: map[string]any{
 		"apiVersion": usageAPI,
 		"kind":       usageKind,
 		"metadata":   map[string]any{"name": name},
