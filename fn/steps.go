@@ -76,14 +76,9 @@ func identify(s xr.Snapshot) (infra.Cluster, error) {
 	}, nil
 }
 
-// Names of requirements beside those of the platform and of Cluster API.
-const requireComposites = "composites"
-
 // requirements are what a run reads beside what it composes.
 func requirements(p platform.Platform, c infra.Cluster) map[string]object.Selector {
-	out := map[string]object.Selector{
-		requireComposites: {APIVersion: spec.Group + "/" + spec.Version, Kind: spec.CompositeKind},
-	}
+	out := assign.Requirements(c)
 	maps.Copy(out, p.Requirements(c.Name, c.Namespace))
 	maps.Copy(out, capi.Requirements(c.Name, c.Namespace))
 	return out
@@ -97,9 +92,9 @@ func addressInput(s xr.Snapshot, c infra.Cluster, f infra.Facts) assign.Input {
 	return assign.Input{
 		Scope: assign.Scope{Project: s.Spec.ProjectID, Metro: s.Spec.Metro},
 		Plan:  c.Plan, Facts: f, Status: s.Status,
-		Others:   s.Required[requireComposites],
+		Others:   s.Required[assign.Composites],
 		Self:     assign.Self{UID: s.Identity.UID, Created: s.Identity.Created},
-		Bound:    nil,
+		Bound:    assign.Bound(c.Plan, f, s.Required[assign.BoundAddresses]),
 		CoolDown: s.Input.Network.CoolDown.Duration,
 		Now:      s.Now,
 	}
@@ -129,13 +124,17 @@ func network(c infra.Cluster, pool plan.Pool) (bootstrap.Bootstrap, error) {
 	if len(pool.Links) == 0 {
 		return bootstrap.Bootstrap{}, nil
 	}
-	backend, err := osnet.BackendFor(pool.OS, c.Input.Network.Backends)
+	overrides := make([]osnet.Override, 0, len(c.Input.Network.Backends))
+	for _, b := range c.Input.Network.Backends {
+		overrides = append(overrides, osnet.Override{OSPrefix: b.OSPrefix, Backend: osnet.Backend(b.Name)})
+	}
+	backend, err := osnet.BackendFor(pool.OS, overrides...)
 	if err != nil {
 		return bootstrap.Bootstrap{}, err
 	}
 	files, err := osnet.Render(pool, backend, osnet.Options{
-		MetadataURL: c.Input.Equinix.MetadataURL,
-		Timeout:     c.Input.Network.Timeout.Duration,
+		Metadata: c.Input.Equinix.MetadataURL,
+		Timeout:  c.Input.Network.Timeout.Duration,
 	})
 	return bootstrap.Bootstrap{Files: files, PreKubeadm: []string{osnet.Command}}, err
 }

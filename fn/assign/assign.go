@@ -134,21 +134,15 @@ func (in Input) result(book ipam.Book, unreadable []string) (Result, error) {
 
 // demands of all machines: one for each address that a link of its pool wants.
 func (in Input) demands() []ipam.Demand {
-	pools := map[string]plan.Pool{}
-	for _, p := range in.Plan.Pools {
-		pools[p.Name] = p
-	}
 	var out []ipam.Demand
-	for _, m := range in.Facts.Machines {
-		for _, l := range pools[m.Pool].Links {
-			if l.Assignment != plan.AssignStatic && l.Assignment != plan.AssignPool {
-				continue
-			}
-			for _, s := range l.Subnets {
-				out = append(out, in.demand(m, l, s))
-			}
+	forEachLink(in.Plan, in.Facts, func(m infra.Machine, l plan.Link) {
+		if l.Assignment != plan.AssignStatic && l.Assignment != plan.AssignPool {
+			return
 		}
-	}
+		for _, s := range l.Subnets {
+			out = append(out, in.demand(m, l, s))
+		}
+	})
 	return out
 }
 

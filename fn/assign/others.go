@@ -31,7 +31,7 @@ func readOthers(in Input) (others []other, unreadable []string) {
 			v.String("spec", "projectID") != in.Scope.Project || v.String("spec", "metro") != in.Scope.Metro {
 			continue
 		}
-		o := other{name: claimName(v), older: older(v, in.Self), view: v}
+		o := other{name: knownAs(v), older: older(v, in.Self), view: v}
 		var err error
 		if o.record, err = readRecord(v.At("status")); err != nil {
 			unreadable = append(unreadable, fmt.Sprintf("%s: %v", o.name, err))
@@ -42,8 +42,8 @@ func readOthers(in Input) (others []other, unreadable []string) {
 	return others, unreadable
 }
 
-// claimName is what users know a composite by.
-func claimName(v object.View) string {
+// knownAs is what users know a composite by.
+func knownAs(v object.View) string {
 	if name := v.String("spec", "claimRef", "name"); name != "" {
 		return v.String("spec", "claimRef", "namespace") + "/" + name
 	}

@@ -104,7 +104,10 @@ func (r reporter) wanted(p plan.Pool) int {
 		if w.Name != p.Name || w.Autoscaling == nil {
 			continue
 		}
-		return max(int(r.Cluster.Observed[object.DeploymentKey(p.Name)].Int("spec", "replicas")), int(w.Autoscaling.Min))
+		if v, ok := r.Cluster.Observed[object.DeploymentKey(p.Name)]; ok {
+			return int(v.Int("spec", "replicas"))
+		}
+		return int(w.Autoscaling.Min)
 	}
 	return p.Replicas
 }

@@ -16,6 +16,9 @@ type view struct{ s *structpb.Struct }
 
 var _ object.View = view{}
 
+// ViewOf is read access to an object in a message.
+func ViewOf(s *structpb.Struct) object.View { return view{s} }
+
 // value at the path, or nil. Lists are not walked into.
 func (v view) value(path []string) *structpb.Value {
 	if len(path) == 0 {

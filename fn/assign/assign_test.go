@@ -1,0 +1,273 @@
+package assign_test
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+	"sigs.k8s.io/yaml"
+
+	"github.com/l2cluster/function-l2cluster/fn/assign"
+	"github.com/l2cluster/function-l2cluster/fn/infra"
+	"github.com/l2cluster/function-l2cluster/fn/ipam"
+	"github.com/l2cluster/function-l2cluster/fn/object"
+	"github.com/l2cluster/function-l2cluster/fn/plan"
+	"github.com/l2cluster/function-l2cluster/fn/spec"
+	"github.com/l2cluster/function-l2cluster/fn/xr"
+)
+
+func view(t *testing.T, text string) object.View {
+	t.Helper()
+	var o map[string]any
+	if err := yaml.Unmarshal([]byte(text), &o); err != nil {
+		t.Fatal(err)
+	}
+	s, err := structpb.NewStruct(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return xr.ViewOf(s)
+}
+
+// status of a composite that holds a record.
+func status(t *testing.T, record map[string]any) object.View {
+	t.Helper()
+	s, err := structpb.NewStruct(map[string]any{"allocations": record})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return xr.ViewOf(s)
+}
+
+// composite is another claim on VLAN 1000.
+func composite(name, created, ranges string, held string) string {
+	return fmt.Sprintf(`
+metadata: {name: %[1]s-xyz, uid: %[1]s, creationTimestamp: %[2]q}
+spec:
+  projectID: p
+  metro: da
+  claimRef: {namespace: team-b, name: %[1]s}
+  networks: [{name: net, vxlan: 1000, ipAddresses: [10.60.10.0/24], assignmentRanges: [%[3]s]}]
+status: {allocations: {"p/da/1000/10.60.10.0/24": {held: {%[4]s}}}}
+`, name, created, ranges, held)
+}
+
+var now = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+func input(t *testing.T, ranges string, machines ...infra.Machine) assign.Input {
+	t.Helper()
+	replicas := int32(2)
+	s := &spec.Spec{
+		Networks: []spec.Network{{
+			Name: "storage", VXLAN: 1000, IPAddresses: []string{"10.60.10.0/24"}, Assignment: spec.AssignClusterAPI,
+			AssignmentRanges: []string{ranges}, Gateway: "10.60.10.1",
+		}},
+		ControlPlane: spec.ControlPlane{Replicas: 3, Machines: spec.Machines{Ports: bond("storage")}},
+		Workers:      []spec.WorkerPool{{Name: "a", Replicas: &replicas, Machines: spec.Machines{Ports: bond("storage")}}},
+	}
+	p, err := plan.Build(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return assign.Input{
+		Scope: assign.Scope{Project: "p", Metro: "da"}, Plan: p,
+		Facts:  infra.Facts{MachinesKnown: true, Machines: machines},
+		Status: view(t, "{}"), Others: object.Required{Fetched: true},
+		Self:     assign.Self{UID: "self", Created: now.Add(-time.Hour)},
+		CoolDown: 10 * time.Minute, Now: now,
+	}
+}
+
+func bond(network string) []spec.Port {
+	return []spec.Port{{Name: "bond0", Networks: []spec.PortNetwork{{Name: network}}}}
+}
+
+func machine(name, pool string) infra.Machine {
+	return infra.Machine{Name: name, Pool: pool, Device: "device-of-" + name}
+}
+
+func addresses(t *testing.T, in assign.Input) assign.Result {
+	t.Helper()
+	r, err := assign.Addresses(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+var five = []infra.Machine{
+	machine("cp-0", "control-plane"), machine("cp-1", "control-plane"), machine("cp-2", "control-plane"),
+	machine("w-0", "a"), machine("w-1", "a"),
+}
+
+func TestEveryMachineGetsItsOwn(t *testing.T) {
+	in := input(t, "10.60.10.2-10.60.10.40", five...)
+	first := addresses(t, in)
+	want := infra.Delivery{
+		"cp-0": {"vlan1000.ipv4": "10.60.10.2/24"}, "cp-1": {"vlan1000.ipv4": "10.60.10.3/24"},
+		"cp-2": {"vlan1000.ipv4": "10.60.10.4/24"}, "w-0": {"vlan1000.ipv4": "10.60.10.5/24"},
+		"w-1": {"vlan1000.ipv4": "10.60.10.6/24"},
+	}
+	if diff := cmp.Diff(want, first.Addresses); diff != "" {
+		t.Errorf("five machines, five addresses: -want, +got:\n%s", diff)
+	}
+	if len(first.Delivery) != 0 {
+		t.Errorf("an address is sent only after the record that holds it was seen: got %v", first.Delivery)
+	}
+
+	in.Status = status(t, first.Record)
+	second := addresses(t, in)
+	if diff := cmp.Diff(want, second.Delivery); diff != "" {
+		t.Errorf("the record was seen, so all are sent: -want, +got:\n%s", diff)
+	}
+
+	in.Facts.Machines = append(in.Facts.Machines, machine("w-2", "a"))
+	in.Status = status(t, second.Record)
+	third := addresses(t, in)
+	want["w-2"] = map[string]string{"vlan1000.ipv4": "10.60.10.7/24"}
+	if diff := cmp.Diff(want, third.Addresses); diff != "" {
+		t.Errorf("a sixth disturbs nobody: -want, +got:\n%s", diff)
+	}
+}
+
+func TestOtherClaims(t *testing.T) {
+	const older, younger = "2026-01-01T00:00:00Z", "2026-01-02T11:59:00Z"
+	cases := map[string]struct {
+		reason string
+		other  string
+		want   string
+	}{
+		"OlderRanges": {
+			reason: "what an older claim may use is its own",
+			other:  composite("b", older, "10.60.10.2-10.60.10.5", ""),
+			want:   "10.60.10.6/24",
+		},
+		"YoungerRanges": {
+			reason: "a younger claim has to leave our ranges to us",
+			other:  composite("b", younger, "10.60.10.2-10.60.10.5", ""),
+			want:   "10.60.10.2/24",
+		},
+		"YoungerHolds": {
+			reason: "what anybody uses already is taken",
+			other:  composite("b", younger, "10.60.10.2-10.60.10.5", "m/vlan1000.ipv4: 10.60.10.2/24"),
+			want:   "10.60.10.3/24",
+		},
+		"OlderRangesThatCannotBeParsed": {
+			reason: "a claim whose own run fails gives out nothing new",
+			other:  composite("b", older, "10.60.10.9-10.60.10.5", "m/vlan1000.ipv4: 10.60.10.2/24"),
+			want:   "10.60.10.3/24",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			in := input(t, "10.60.10.2-10.60.10.40", machine("m", "a"))
+			in.Others.Items = []object.View{view(t, tc.other)}
+			if got := addresses(t, in).Addresses["m"]["vlan1000.ipv4"]; got != tc.want {
+				t.Errorf("%s: want %s, got %s", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestClaimsElsewhereDoNotMatter(t *testing.T) {
+	in := input(t, "10.60.10.2-10.60.10.40", machine("m", "a"))
+	self := composite("self", "2026-01-01T00:00:00Z", "10.60.10.2-10.60.10.5", "")
+	metro := "{metadata: {uid: x}, spec: {projectID: p, metro: sv, networks: [{vxlan: 1000, ipAddresses: [10.60.10.0/24]}]}}"
+	in.Others.Items = []object.View{view(t, self), view(t, metro)}
+	if got := addresses(t, in).Addresses["m"]["vlan1000.ipv4"]; got != "10.60.10.2/24" {
+		t.Errorf("the claim itself and the same VLAN id in another metro are no neighbours: got %s", got)
+	}
+}
+
+func TestOneAddressTwice(t *testing.T) {
+	const key = "p/da/1000/10.60.10.0/24"
+	mine := map[string]any{key: map[string]any{"held": map[string]any{"m/vlan1000.ipv4": "10.60.10.2/24"}, "pending": []any{"m/vlan1000.ipv4"}}}
+	in := input(t, "10.60.10.2-10.60.10.40", machine("m", "a"))
+	in.Status = status(t, mine)
+	in.Others.Items = []object.View{view(t, composite("b", "2026-01-01T00:00:00Z", "10.60.10.2", "n/vlan1000.ipv4: 10.60.10.2/24"))}
+	r := addresses(t, in)
+	if got := r.Addresses["m"]["vlan1000.ipv4"]; got != "10.60.10.3/24" {
+		t.Errorf("the younger claim takes the next free address before its machine has the first: got %s", got)
+	}
+
+	in.Facts.Delivered = map[string]map[string]string{"m": {"vlan1000.ipv4": "10.60.10.2/24"}}
+	r = addresses(t, in)
+	if got := r.Addresses["m"]["vlan1000.ipv4"]; got != "10.60.10.2/24" || len(r.Book.Conflicts) != 1 || r.Book.Conflicts[0].Claim != "team-b/b" {
+		t.Errorf("a machine that has it already keeps it, and the conflict is told: got %s, %v", got, r.Book.Conflicts)
+	}
+}
+
+func TestNothingIsDecidedOnGaps(t *testing.T) {
+	in := input(t, "10.60.10.2-10.60.10.40", five...)
+	in.Status = status(t, addresses(t, in).Record)
+	before := addresses(t, in)
+	in.Status = status(t, before.Record)
+	broken := composite("b", "2026-01-01T00:00:00Z", "10.60.10.2", "m: nonsense")
+	cases := map[string]func(*assign.Input){
+		"MachinesNotFetched": func(in *assign.Input) { in.Facts = infra.Facts{} },
+		"OthersNotFetched":   func(in *assign.Input) { in.Others = object.Required{}; in.Facts.Machines = five[:1] },
+		"OtherUnreadable":    func(in *assign.Input) { in.Others.Items = []object.View{view(t, broken)}; in.Facts.Machines = five[:1] },
+	}
+	for name, change := range cases {
+		t.Run(name, func(t *testing.T) {
+			in := in
+			change(&in)
+			r := addresses(t, in)
+			if diff := cmp.Diff(before.Record, r.Record); diff != "" {
+				t.Errorf("the record must stay as it is: -want, +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestOwnRecordUnreadable(t *testing.T) {
+	in := input(t, "10.60.10.2-10.60.10.40", five...)
+	in.Status = view(t, "allocations: {x: {held: {m: nonsense}}}")
+	if _, err := assign.Addresses(in); err == nil {
+		t.Error("going on without the record could give an address twice")
+	}
+}
+
+func TestLostRecordComesBack(t *testing.T) {
+	in := input(t, "10.60.10.2-10.60.10.40", five...)
+	in.Facts.Delivered = map[string]map[string]string{}
+	for i, m := range five {
+		in.Facts.Delivered[m.Name] = map[string]string{"vlan1000.ipv4": fmt.Sprintf("10.60.10.%d/24", 30+i)}
+	}
+	r := addresses(t, in)
+	if diff := cmp.Diff(infra.Delivery(in.Facts.Delivered), r.Delivery); diff != "" {
+		t.Errorf("nobody is renumbered: -want, +got:\n%s", diff)
+	}
+}
+
+func TestCapacity(t *testing.T) {
+	in := input(t, "10.60.10.2-10.60.10.6", five...)
+	r := addresses(t, in)
+	if c := r.Book.Capacity[0]; c.Wanted != 7 || c.Total != 5 || c.Used != 5 || len(r.Book.Missing) != 0 {
+		t.Errorf("five addresses for five machines and a surge of two: got %+v, missing %v", c, r.Book.Missing)
+	}
+	in = input(t, "10.60.10.2-10.60.10.8", five...)
+	if c := addresses(t, in).Book.Capacity[0]; c.Wanted != 7 || c.Total != 7 {
+		t.Errorf("an extended range heals it: got %+v", c)
+	}
+}
+
+func TestOutsidePool(t *testing.T) {
+	in := input(t, "10.60.10.2-10.60.10.40", machine("m", "a"))
+	in.Plan.Networks[0].Assignment = plan.AssignPool
+	for i := range in.Plan.Pools {
+		in.Plan.Pools[i].Links[0].Assignment = plan.AssignPool
+	}
+	r := addresses(t, in)
+	if len(r.Book.Missing) != 1 || r.Book.Missing[0].Reason != ipam.Unbound {
+		t.Errorf("nothing is chosen here: got %v", r.Book.Missing)
+	}
+	in.Bound = map[string]map[string]netip.Prefix{"m": {"vlan1000.ipv4": netip.MustParsePrefix("10.60.10.77/24")}}
+	in.Status = status(t, addresses(t, in).Record)
+	if got := addresses(t, in).Delivery["m"]["vlan1000.ipv4"]; got != "10.60.10.77/24" {
+		t.Errorf("the bound address is delivered like our own: got %q", got)
+	}
+}

@@ -1,0 +1,148 @@
+package assign
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+
+	"github.com/l2cluster/function-l2cluster/fn/infra"
+	"github.com/l2cluster/function-l2cluster/fn/object"
+	"github.com/l2cluster/function-l2cluster/fn/plan"
+	"github.com/l2cluster/function-l2cluster/fn/spec"
+)
+
+// Names of the requirements that Addresses and Bound read.
+const (
+	// Composites are the composites of all claims.
+	Composites = "composites"
+	// BoundAddresses are the addresses that outside pools gave.
+	BoundAddresses = "ip-addresses"
+)
+
+const (
+	ipamVersion = "ipam.cluster.x-k8s.io/v1beta2"
+	claimKind   = "IPAddressClaim"
+)
+
+// Requirements are the objects that decide on addresses.
+func Requirements(c infra.Cluster) map[string]object.Selector {
+	out := map[string]object.Selector{
+		Composites: {APIVersion: spec.Group + "/" + spec.Version, Kind: spec.CompositeKind},
+	}
+	if len(poolRefs(c)) > 0 {
+		out[BoundAddresses] = object.Selector{APIVersion: ipamVersion, Kind: "IPAddress", Namespace: c.Namespace}
+	}
+	return out
+}
+
+// poolRefs are the outside pools by network.
+func poolRefs(c infra.Cluster) map[string]spec.PoolRef {
+	out := map[string]spec.PoolRef{}
+	for _, n := range c.Spec.Networks {
+		if n.PoolRef != nil {
+			out[n.Name] = *n.PoolRef
+		}
+	}
+	return out
+}
+
+// Claims are the IPAddressClaims of all machines: one for each network whose
+// addresses come from an outside pool
+// (https://cluster-api.sigs.k8s.io/developer/providers/contracts/ipam). The
+// keys of those that are observed and must stay because the machines are not
+// known come beside them.
+func Claims(c infra.Cluster, f infra.Facts) (objects []object.Object, kept []string) {
+	if !f.MachinesKnown {
+		for _, key := range slices.Sorted(maps.Keys(c.Observed)) {
+			if c.Observed[key].String("kind") == claimKind {
+				kept = append(kept, key)
+			}
+		}
+		return nil, kept
+	}
+	refs := poolRefs(c)
+	forEachLink(c.Plan, f, func(m infra.Machine, l plan.Link) {
+		if l.Assignment == plan.AssignPool {
+			objects = append(objects, claim(c, refs[l.Network], m, l))
+		}
+	})
+	return objects, nil
+}
+
+func claim(c infra.Cluster, pool spec.PoolRef, m infra.Machine, l plan.Link) object.Object {
+	o := object.Object{
+		Key:  object.Key("machine", m.Name, "address", fmt.Sprintf("vlan%d", l.ID)),
+		Part: object.PartDelivery,
+		Body: map[string]any{
+			"apiVersion": ipamVersion, "kind": claimKind,
+			"metadata": map[string]any{
+				"name": claimName(m.Name, l.ID), "namespace": c.Namespace,
+				"labels": map[string]any{"cluster.x-k8s.io/cluster-name": c.Name},
+			},
+			"spec": map[string]any{
+				"clusterName": c.Name,
+				"poolRef":     map[string]any{"apiGroup": pool.APIGroup, "kind": pool.Kind, "name": pool.Name},
+			},
+		},
+	}
+	observed, ok := c.Observed[o.Key]
+	if ok && observed.String("status", "addressRef", "name") != "" {
+		o.Ready = object.IsReady
+	}
+	if o.Ready != object.IsReady {
+		o.Why = fmt.Sprintf("machine %s: pool %s has not bound an address on network %s yet", m.Name, pool.Name, l.Network)
+	}
+	return o
+}
+
+// claimName is the name of a machine's IPAddressClaim on a VLAN.
+func claimName(machine string, vlan int) string {
+	return object.Name(object.LabelLimit, machine, fmt.Sprintf("vlan%d", vlan))
+}
+
+// Bound are the addresses that outside pools gave, by machine and then by
+// plan.LinkSubnet.Key. An address that is in none of the network's blocks is
+// left out: no machine could use it.
+func Bound(p plan.Plan, f infra.Facts, addresses object.Required) map[string]map[string]netip.Prefix {
+	byClaim := make(map[string]netip.Addr, len(addresses.Items))
+	for _, v := range addresses.Items {
+		if a, err := netip.ParseAddr(v.String("spec", "address")); err == nil {
+			byClaim[v.String("spec", "claimRef", "name")] = a
+		}
+	}
+	out := map[string]map[string]netip.Prefix{}
+	forEachLink(p, f, func(m infra.Machine, l plan.Link) {
+		a, ok := byClaim[claimName(m.Name, l.ID)]
+		if !ok || l.Assignment != plan.AssignPool {
+			return
+		}
+		for _, s := range l.Subnets {
+			if s.Prefix.Contains(a) {
+				out[m.Name] = merge(out[m.Name], s.Key, netip.PrefixFrom(a, s.Prefix.Bits()))
+			}
+		}
+	})
+	return out
+}
+
+func merge(m map[string]netip.Prefix, key string, value netip.Prefix) map[string]netip.Prefix {
+	if m == nil {
+		m = map[string]netip.Prefix{}
+	}
+	m[key] = value
+	return m
+}
+
+// forEachLink of every machine that exists.
+func forEachLink(p plan.Plan, f infra.Facts, do func(infra.Machine, plan.Link)) {
+	links := map[string][]plan.Link{}
+	for _, pool := range p.Pools {
+		links[pool.Name] = pool.Links
+	}
+	for _, m := range f.Machines {
+		for _, l := range links[m.Pool] {
+			do(m, l)
+		}
+	}
+}
