@@ -4,7 +4,8 @@
 // bytes would replace every machine of every cluster.
 //
 // The format is gzip, https://www.rfc-editor.org/rfc/rfc1952, with one block of
-// DEFLATE's fixed codes, https://www.rfc-editor.org/rfc/rfc1951#section-3.2.6.
+// DEFLATE with codes of its own,
+// https://www.rfc-editor.org/rfc/rfc1951#section-3.2.7.
 package stablegzip
 
 import (
@@ -26,25 +27,45 @@ const (
 func Compress(content []byte) []byte {
 	w := &bitWriter{out: []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 0xff}}
 	w.bits(1, 1) // the last block
-	w.bits(1, 2) // with fixed codes
-	m := newMatcher(content)
-	for i := 0; i < len(content); {
-		length, distance := m.best(i)
-		if next, _ := m.best(i + 1); length < shortest || next > length {
-			w.literal(int(content[i]))
-			m.add(i)
-			i++
-			continue
-		}
-		w.match(length, distance)
-		for end := i + length; i < end; i++ {
-			m.add(i)
-		}
-	}
-	w.literal(endOfBlock)
+	w.bits(2, 2) // with codes of its own
+	w.block(tokens(content))
 	w.flush()
 	w.out = binary.LittleEndian.AppendUint32(w.out, crc32.ChecksumIEEE(content))
 	return binary.LittleEndian.AppendUint32(w.out, uint32(len(content)))
+}
+
+// token is a literal byte, or a match when length is not 0.
+type token struct {
+	literal          byte
+	length, distance int
+}
+
+// tokens of the content. A match waits when a longer one begins a byte later,
+// unless it is long already.
+func tokens(content []byte) []token {
+	const long = 32
+	var out []token
+	m := newMatcher(content)
+	length, distance := m.best(0)
+	for i := 0; i < len(content); {
+		later, further := 0, 0
+		if length < long {
+			later, further = m.best(i + 1)
+		}
+		if length < shortest || later > length {
+			out = append(out, token{literal: content[i]})
+			m.add(i)
+			i++
+			length, distance = later, further
+			continue
+		}
+		out = append(out, token{length: length, distance: distance})
+		for end := i + length; i < end; i++ {
+			m.add(i)
+		}
+		length, distance = m.best(i)
+	}
+	return out
 }
 
 // matcher finds earlier places with the same bytes.
@@ -86,8 +107,10 @@ func (m *matcher) best(i int) (length, distance int) {
 	}
 	at := int(m.head[m.hash(i)]) - 1
 	for n := 0; n < chain && at >= 0 && i-at <= window && length < longest; n++ {
-		if l := m.common(at, i); l > length {
-			length, distance = l, i-at
+		if i+length < len(m.content) && m.content[at+length] == m.content[i+length] {
+			if l := m.common(at, i); l > length {
+				length, distance = l, i-at
+			}
 		}
 		at = int(m.prev[at]) - 1
 	}
@@ -100,81 +123,4 @@ func (m *matcher) common(a, b int) int {
 		n++
 	}
 	return n
-}
-
-const endOfBlock = 256
-
-// bitWriter packs DEFLATE's codes, lowest bit first.
-type bitWriter struct {
-	out   []byte
-	hold  uint64
-	count int
-}
-
-// bits writes the lowest n bits of v.
-func (w *bitWriter) bits(v, n int) {
-	w.hold |= uint64(v) << w.count
-	w.count += n
-	for ; w.count >= 8; w.count -= 8 {
-		w.out = append(w.out, byte(w.hold))
-		w.hold >>= 8
-	}
-}
-
-// code writes a Huffman code, which goes highest bit first.
-func (w *bitWriter) code(v, n int) {
-	for n--; n >= 0; n-- {
-		w.bits(v>>n&1, 1)
-	}
-}
-
-func (w *bitWriter) flush() {
-	if w.count > 0 {
-		w.bits(0, 8-w.count)
-	}
-}
-
-// literal writes a symbol of the literal and length alphabet.
-func (w *bitWriter) literal(symbol int) {
-	switch {
-	case symbol < 144:
-		w.code(0x30+symbol, 8)
-	case symbol < 256:
-		w.code(0x190+symbol-144, 9)
-	case symbol < 280:
-		w.code(symbol-256, 7)
-	default:
-		w.code(0xc0+symbol-280, 8)
-	}
-}
-
-// match writes a length and a distance.
-func (w *bitWriter) match(length, distance int) {
-	symbol, extra, bits := lengthCode(length)
-	w.literal(symbol)
-	w.bits(extra, bits)
-	symbol, extra, bits = distanceCode(distance)
-	w.code(symbol, 5)
-	w.bits(extra, bits)
-}
-
-// lengthCode: four codes share each number of extra bits, from length 11 on.
-func lengthCode(length int) (symbol, extra, bits int) {
-	if length == longest {
-		return 285, 0, 0
-	}
-	n := length - shortest
-	for n>>bits >= 8 {
-		bits++
-	}
-	return 257 + 4*bits + n>>bits, n & (1<<bits - 1), bits
-}
-
-// distanceCode: two codes share each number of extra bits, from distance 5 on.
-func distanceCode(distance int) (symbol, extra, bits int) {
-	n := distance - 1
-	for n>>bits >= 4 {
-		bits++
-	}
-	return 2*bits + n>>bits, n & (1<<bits - 1), bits
 }
