@@ -21,9 +21,6 @@ var nodeSetupPacked []byte
 // NodeSetupPath is where the script lies that prepares a server for kubeadm.
 const NodeSetupPath = "/usr/local/sbin/l2cluster-node-setup"
 
-// The value of Input.Bootstrap.NodePackages with which nothing is installed.
-const packagesInImage = "Image"
-
 // ErrUnsupportedOS says that packages cannot be installed on an operating system.
 var ErrUnsupportedOS = errors.New("packages can be installed on Ubuntu, Debian, Rocky, Alma and RHEL only; " +
 	"use an image that has containerd, kubelet and kubeadm, and set bootstrap.nodePackages: Image in the function's input")
@@ -44,7 +41,7 @@ func Node(os string, b v1beta1.Bootstrap, kubernetesVersion string) (Bootstrap, 
 		},
 		PreKubeadm: []string{NodeSetupPath + " image || exit 1"},
 	}
-	if b.NodePackages == packagesInImage {
+	if b.NodePackages == v1beta1.NodePackagesImage {
 		return out, nil
 	}
 	manager, err := packageManager(os)
@@ -84,10 +81,10 @@ func IPv6Forwarding() Bootstrap {
 	}}}
 }
 
-// User is what a platform team adds in the function's input. Its files reach the
+// Custom is what a platform team adds in the function's input. Its files reach the
 // disk byte for byte; its commands see cloud-init's templates, as everywhere in
 // Cluster API, but not those of the infrastructure provider before it.
-func User(b v1beta1.Bootstrap) Bootstrap {
+func Custom(b v1beta1.Bootstrap) Bootstrap {
 	out := Bootstrap{}
 	for _, f := range b.Files {
 		permissions := f.Permissions

@@ -118,8 +118,8 @@ func TestShellcheck(t *testing.T) {
 	}
 }
 
-func TestUser(t *testing.T) {
-	got := User(v1beta1.Bootstrap{
+func TestCustom(t *testing.T) {
+	got := Custom(v1beta1.Bootstrap{
 		Files: []v1beta1.File{
 			{Path: "/opt/fmt.sh", Permissions: "0755", Content: "docker inspect --format '{{.State.Status}}' x; a=(1 2); echo ${#a[@]}"},
 			{Path: "/etc/plain", Content: "plain"},
@@ -136,7 +136,7 @@ func TestUser(t *testing.T) {
 		PostKubeadm: []string{"echo {{`{{`}}{{`{{`}}"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("User: -want, +got:\n%s", diff)
+		t.Errorf("Custom: -want, +got:\n%s", diff)
 	}
 }
 
