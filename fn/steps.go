@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"maps"
+	"net/netip"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -115,9 +117,19 @@ func bootstraps(c infra.Cluster, i infra.Infrastructure) (map[string]bootstrap.B
 		if err != nil {
 			return nil, fmt.Errorf("cannot prepare the machines of pool %q: %w", pool.Name, err)
 		}
-		out[pool.Name] = bootstrap.Join(network, node, i.Bootstrap[pool.Name], bootstrap.Custom(c.Input.Bootstrap))
+		out[pool.Name] = bootstrap.Join(network, forwarding(c.Spec.ClusterNetwork), node, i.Bootstrap[pool.Name], bootstrap.Custom(c.Input.Bootstrap))
 	}
 	return out, nil
+}
+
+// forwarding of IPv6, where pods or services have such addresses.
+func forwarding(n spec.ClusterNetwork) bootstrap.Bootstrap {
+	for _, block := range slices.Concat(n.Pods.CIDRBlocks, n.Services.CIDRBlocks) {
+		if p, err := netip.ParsePrefix(block); err == nil && p.Addr().Is6() {
+			return bootstrap.IPv6Forwarding()
+		}
+	}
+	return bootstrap.Bootstrap{}
 }
 
 func network(c infra.Cluster, pool plan.Pool) (bootstrap.Bootstrap, error) {

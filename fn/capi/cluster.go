@@ -29,18 +29,20 @@ func DeploymentName(cluster, pool string) string {
 const (
 	// RequireKubeconfig is the Secret with the cluster's admin kubeconfig.
 	RequireKubeconfig = "kubeconfig"
+	// RequireMachines are the machines of the cluster.
+	RequireMachines = "machines"
 	// RequireMachineSets are the machine sets of the cluster.
 	RequireMachineSets = "machine-sets"
 )
 
 // Requirements are what a run reads of Cluster API beside what it composes.
 func Requirements(cluster, namespace string) map[string]object.Selector {
+	version := clusterv1.GroupVersion.String()
+	labels := map[string]string{clusterv1.ClusterNameLabel: cluster}
 	return map[string]object.Selector{
-		RequireKubeconfig: {APIVersion: "v1", Kind: "Secret", Namespace: namespace, Name: cluster + "-kubeconfig"},
-		RequireMachineSets: {
-			APIVersion: clusterv1.GroupVersion.String(), Kind: "MachineSet", Namespace: namespace,
-			Labels: map[string]string{clusterv1.ClusterNameLabel: cluster},
-		},
+		RequireKubeconfig:  {APIVersion: "v1", Kind: "Secret", Namespace: namespace, Name: cluster + "-kubeconfig"},
+		RequireMachines:    {APIVersion: version, Kind: "Machine", Namespace: namespace, Labels: labels},
+		RequireMachineSets: {APIVersion: version, Kind: "MachineSet", Namespace: namespace, Labels: labels},
 	}
 }
 
