@@ -55,8 +55,7 @@ type Schedule struct {
 	// Gateway is from ready to active, GatewayDeletion from deleting to gone.
 	Gateway, GatewayDeletion time.Duration
 	// Of returns the life of the server with that host name; it must not call the
-	// cloud. Without it, every
-	// server lives the same Life.
+	// cloud. Without it, every server lives the same Life.
 	Of func(hostname string, usual Life) Life
 }
 

@@ -32,6 +32,7 @@ type Fault struct {
 	// rounded up.
 	RetryAfter time.Duration
 	// Drop breaks the connection without an answer: the request has no effect.
+	// Go's client repeats a GET at once if it sent it over a kept connection.
 	Drop bool
 	// Lost breaks the connection instead of answering a request that did have
 	// its effect.

@@ -111,11 +111,17 @@ func (f fields) under(name string) fields {
 	return fields{include: cut(f.include), exclude: cut(f.exclude)}
 }
 
+// The largest values that the API takes for the parameters of a page.
+const (
+	maxPerPage = 1000
+	maxPage    = 100000
+)
+
 // page returns the part of items that the request asks for, and where it lies.
-// perPage is the API's default for that list; 1000 is the most it gives.
+// perPage is the API's default for that list.
 func page[T any](q *query, items []T, perPage int) ([]T, *metalv1.Meta) {
-	size := min(positive(q.param("per_page"), perPage), 1000)
-	number := positive(q.param("page"), 1)
+	size := min(positive(q.param("per_page"), perPage), maxPerPage)
+	number := min(positive(q.param("page"), 1), maxPage)
 	last := max(1, (len(items)+size-1)/size)
 	from := min((number-1)*size, len(items))
 	meta := &metalv1.Meta{
