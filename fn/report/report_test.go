@@ -281,3 +281,19 @@ func TestAutoscaled(t *testing.T) {
 		t.Errorf("without a deployment the smallest number counts: want 2/2, got %s", got)
 	}
 }
+
+func TestCapacityOfBothFamilies(t *testing.T) {
+	in := healthy(t)
+	in.Addresses.Book.Capacity = []ipam.Capacity{
+		{Pool: "p/da/1000/10.60.10.0/24", Used: 2, Total: 50, Wanted: 4},
+		{Pool: "p/da/1000/2001:db8::/64", Used: 2, Total: ipam.MaxCount, Wanted: 4},
+	}
+	o := report.Report(in)
+	want := map[string]any{"used": int64(2), "total": int64(50), "needed": int64(4)}
+	if diff := cmp.Diff(want, o.Status["networks"].([]any)[0].(map[string]any)["capacity"]); diff != "" {
+		t.Errorf("a machine needs an address of each family, so the smaller block counts: -want, +got:\n%s", diff)
+	}
+	if got := o.Status["summary"].(map[string]any)["addresses"]; got != "2/50" {
+		t.Errorf("the summary counts the same: got %s", got)
+	}
+}

@@ -1,8 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/l2cluster/function-l2cluster/fn/infra"
@@ -101,9 +104,10 @@ func (r reporter) summary() map[string]any {
 	}
 	out := map[string]any{"machines": fmt.Sprintf("%d/%d", verified, r.allWanted())}
 	var used, total int64
-	for _, c := range r.Addresses.Book.Capacity {
-		used += c.Used
-		total = add(total, c.Total)
+	for _, n := range r.Cluster.Plan.Networks {
+		if c, ok := r.capacity(n); ok {
+			used, total = used+c.Used, add(total, c.Total)
+		}
 	}
 	if total > 0 {
 		out["addresses"] = fmt.Sprintf("%d/%d", used, total)
@@ -141,28 +145,30 @@ func (r reporter) networks() []any {
 		if id := r.Facts.VLANs[n.Name]; id != "" {
 			status["vlanID"] = id
 		}
-		if c := r.capacity(n); c != nil {
-			status["capacity"] = c
+		if c, ok := r.capacity(n); ok {
+			status["capacity"] = map[string]any{"used": c.Used, "total": c.Total, "needed": c.Wanted}
 		}
 		out = append(out, status)
 	}
 	return out
 }
 
-func (r reporter) capacity(n plan.Network) map[string]any {
-	var used, total, needed int64
-	found := false
+// capacity of a network that machines get addresses on from us. Every machine
+// needs an address of each family, so the block with the fewest counts.
+func (r reporter) capacity(n plan.Network) (ipam.Capacity, bool) {
+	blocks := map[string]ipam.Capacity{}
 	for _, c := range r.Addresses.Book.Capacity {
-		if r.networkOf(c.Pool) != n.Name {
-			continue
+		if r.networkOf(c.Pool) == n.Name && n.Assignment == plan.AssignStatic {
+			b := blocks[c.Pool]
+			blocks[c.Pool] = ipam.Capacity{Pool: c.Pool, Used: b.Used + c.Used, Total: add(b.Total, c.Total), Wanted: b.Wanted + c.Wanted}
 		}
-		found = true
-		used, total, needed = used+c.Used, add(total, c.Total), needed+c.Wanted
 	}
-	if !found || n.Assignment != plan.AssignStatic {
-		return nil
+	if len(blocks) == 0 {
+		return ipam.Capacity{}, false
 	}
-	return map[string]any{"used": used, "total": total, "needed": needed}
+	return slices.MinFunc(slices.Collect(maps.Values(blocks)), func(a, b ipam.Capacity) int {
+		return cmp.Or(cmp.Compare(a.Total, b.Total), cmp.Compare(a.Pool, b.Pool))
+	}), true
 }
 
 // networkOf is the name of the network that a pool of the allocator is for.
