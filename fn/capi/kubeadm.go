@@ -106,7 +106,7 @@ func hasNodeIP(p plan.Pool) bool {
 func arguments(args []bootstrap.Arg) ([]bootstrapv1.Arg, error) {
 	args = slices.Clone(args)
 	slices.SortStableFunc(args, func(a, b bootstrap.Arg) int { return cmp.Compare(a.Name, b.Name) })
-	out := make([]bootstrapv1.Arg, 0, len(args))
+	var out []bootstrapv1.Arg
 	for i, a := range args {
 		if i > 0 && args[i-1].Name == a.Name {
 			return nil, fmt.Errorf("argument %q is given twice: %q and %q", a.Name, args[i-1].Value, a.Value)
@@ -183,7 +183,7 @@ func controlPlaneTaints(list []spec.Taint) *[]corev1.Taint {
 // files as Cluster API takes them. Encoded content passes every template engine
 // on the way to the machine as it is.
 func files(list []osnet.File) ([]bootstrapv1.File, error) {
-	out := make([]bootstrapv1.File, 0, len(list))
+	var out []bootstrapv1.File
 	paths := make(map[string]bool, len(list))
 	for _, f := range list {
 		if paths[f.Path] {

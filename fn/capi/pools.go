@@ -23,10 +23,6 @@ func (c *composer) controlPlane(p plan.Pool, machines object.Reference, b bootst
 	}
 	name := ControlPlaneName(c.Name)
 	replicas := c.Spec.ControlPlane.Replicas
-	surge := intstr.FromInt32(1)
-	if r := c.Spec.ControlPlane.Rollout; r != nil && r.MaxSurge != nil {
-		surge = intstr.FromInt32(*r.MaxSurge)
-	}
 	labels := c.poolLabels(p.Name)
 	addSynced(labels, c.Spec.ControlPlane.Labels)
 	err = c.add("control-plane", &controlplanev1.KubeadmControlPlane{
@@ -40,10 +36,7 @@ func (c *composer) controlPlane(p plan.Pool, machines object.Reference, b bootst
 				Spec:       controlplanev1.KubeadmControlPlaneMachineTemplateSpec{InfrastructureRef: contractReference(machines)},
 			},
 			KubeadmConfigSpec: config,
-			Rollout: controlplanev1.KubeadmControlPlaneRolloutSpec{Strategy: controlplanev1.KubeadmControlPlaneRolloutStrategy{
-				Type:          controlplanev1.RollingUpdateStrategyType,
-				RollingUpdate: controlplanev1.KubeadmControlPlaneRolloutStrategyRollingUpdate{MaxSurge: &surge},
-			}},
+			Rollout:           controlPlaneRollout(c.Spec.ControlPlane.Rollout),
 		},
 	}, machinesReady("control plane "+name, &replicas))
 	if err != nil {
@@ -105,7 +98,7 @@ func (c *composer) deployment(p plan.Pool, w spec.WorkerPool, machines object.Re
 		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: name, Labels: c.poolLabels(p.Name)},
 		Spec: clusterv1.MachineDeploymentSpec{
 			ClusterName: c.Name,
-			Rollout:     clusterv1.MachineDeploymentRolloutSpec{Strategy: rollout(w.Rollout)},
+			Rollout:     rollout(w.Rollout),
 			Selector:    metav1.LabelSelector{MatchLabels: selector},
 			Template: clusterv1.MachineTemplateSpec{
 				ObjectMeta: clusterv1.ObjectMeta{Labels: labels},
@@ -120,12 +113,9 @@ func (c *composer) deployment(p plan.Pool, w spec.WorkerPool, machines object.Re
 			},
 		},
 	}
+	// The autoscaler owns the number of an autoscaled pool's machines.
 	if w.Autoscaling == nil {
-		replicas := int32(1)
-		if w.Replicas != nil {
-			replicas = *w.Replicas
-		}
-		d.Spec.Replicas = &replicas
+		d.Spec.Replicas = w.Replicas
 	}
 	if w.Autoscaling != nil {
 		d.Annotations = map[string]string{
@@ -136,26 +126,36 @@ func (c *composer) deployment(p plan.Pool, w spec.WorkerPool, machines object.Re
 	return c.add(object.DeploymentKey(p.Name), d, machinesReady("machine deployment "+name, d.Spec.Replicas))
 }
 
-// rollout states what Cluster API would default, so that taking a number out of
-// the claim takes it back here.
-func rollout(r *spec.WorkerRollout) clusterv1.MachineDeploymentRolloutStrategy {
-	surge, unavailable := int32(1), int32(0)
-	if r != nil && r.MaxSurge != nil {
-		surge = *r.MaxSurge
+// rollout of a worker pool; the claim's defaults state every number of it, so
+// that taking one out of the claim takes it back here.
+func rollout(r *spec.WorkerRollout) clusterv1.MachineDeploymentRolloutSpec {
+	if r == nil {
+		return clusterv1.MachineDeploymentRolloutSpec{}
 	}
-	if surge == 0 {
-		unavailable = 1
-	}
-	if r != nil && r.MaxUnavailable != nil {
-		unavailable = *r.MaxUnavailable
-	}
-	maxSurge, maxUnavailable := intstr.FromInt32(surge), intstr.FromInt32(unavailable)
-	return clusterv1.MachineDeploymentRolloutStrategy{
+	return clusterv1.MachineDeploymentRolloutSpec{Strategy: clusterv1.MachineDeploymentRolloutStrategy{
 		Type: clusterv1.RollingUpdateMachineDeploymentStrategyType,
 		RollingUpdate: clusterv1.MachineDeploymentRolloutStrategyRollingUpdate{
-			MaxSurge: &maxSurge, MaxUnavailable: &maxUnavailable,
+			MaxSurge: number(r.MaxSurge), MaxUnavailable: number(r.MaxUnavailable),
 		},
+	}}
+}
+
+func controlPlaneRollout(r *spec.ControlPlaneRollout) controlplanev1.KubeadmControlPlaneRolloutSpec {
+	if r == nil {
+		return controlplanev1.KubeadmControlPlaneRolloutSpec{}
 	}
+	return controlplanev1.KubeadmControlPlaneRolloutSpec{Strategy: controlplanev1.KubeadmControlPlaneRolloutStrategy{
+		Type:          controlplanev1.RollingUpdateStrategyType,
+		RollingUpdate: controlplanev1.KubeadmControlPlaneRolloutStrategyRollingUpdate{MaxSurge: number(r.MaxSurge)},
+	}}
+}
+
+func number(n *int32) *intstr.IntOrString {
+	if n == nil {
+		return nil
+	}
+	out := intstr.FromInt32(*n)
+	return &out
 }
 
 func (c *composer) healthCheck(pool string, h *spec.HealthCheck) error {
