@@ -488,7 +488,7 @@ type Autoscaling struct {
 
 // WorkerRollout is how the servers of a worker pool are replaced.
 //
-// +kubebuilder:validation:XValidation:rule="(has(self.maxSurge) ? self.maxSurge : 1) + (has(self.maxUnavailable) ? self.maxUnavailable : 0) > 0",message="maxSurge and maxUnavailable cannot both be 0: nothing could ever be replaced"
+// +kubebuilder:validation:XValidation:rule="!has(self.maxSurge) || self.maxSurge > 0 || !has(self.maxUnavailable) || self.maxUnavailable > 0",message="maxSurge and maxUnavailable cannot both be 0: nothing could ever be replaced"
 type WorkerRollout struct {
 	// MaxSurge is how many servers more than replicas may exist meanwhile.
 	// Each of them needs an address.
