@@ -93,11 +93,38 @@ func (t transition) step(name string) (step, bool) {
 		// Giving up a bond's port resets the bond.
 		why := t.unreturned()
 		return step{why: why}, why != ""
-	case wanted && !want.bonded:
+	case t.released(name) && t.restored() == "":
 		return t.release(name, want), true
 	default:
-		return t.giveBack(name, want, wanted)
+		return t.giveBack(name)
 	}
+}
+
+// released says whether a port has to be outside its bond in the end.
+func (t transition) released(name string) bool {
+	want, wanted := t.want[name]
+	return wanted && !isBond(name) && !want.bonded
+}
+
+// restored is a bond that has to become a whole bond, or to carry the platform's
+// addresses again, and does not yet; or "". Meanwhile all its members have to be
+// in it: the platform refuses while one of them carries VLANs.
+func (t transition) restored() string {
+	for _, name := range slices.Sorted(maps.Keys(t.have)) {
+		if !isBond(name) {
+			continue
+		}
+		want, wanted := t.want[name]
+		if !wanted {
+			want = portState{bonded: true}
+		}
+		have := t.have[name]
+		layer2 := have.asked.layer2 || have.is != nil && have.is.layer2
+		if layer2 && !want.layer2 || !have.asked.bonded && want.bonded {
+			return name
+		}
+	}
+	return ""
 }
 
 func isBond(name string) bool { return strings.HasPrefix(name, "bond") }
@@ -114,10 +141,11 @@ func (t transition) bond(name string, want portState) step {
 	if converts && !converted && !t.verified {
 		return step{why: waitsForNetwork}
 	}
-	if exists && have.asked.bonded && !want.bonded && have.carriesAny() {
+	dissolves := have.asked.bonded && !want.bonded
+	if exists && have.carriesAny() && (dissolves || have.asked.layer2 && !want.layer2) {
 		return step{
-			state: &portState{bonded: true, layer2: have.asked.layer2},
-			why:   "waits until its VLANs are detached before it is dissolved",
+			state: &portState{bonded: have.asked.bonded, layer2: have.asked.layer2},
+			why:   "waits until its VLANs are detached before it is converted",
 		}
 	}
 	return t.attach(name, want)
@@ -129,11 +157,13 @@ const waitsForNetwork = "waits until the machine's network is verified"
 // release takes a member out of its bond.
 func (t transition) release(name string, want portState) step {
 	have, exists := t.have[name]
-	released := exists && !have.asked.bonded
-	if !released && !t.verified {
+	if exists && !have.asked.bonded {
+		return t.attach(name, want)
+	}
+	if !t.verified {
 		return step{why: waitsForNetwork}
 	}
-	if bond := t.undissolved(); bond != "" && !released {
+	if bond := t.undissolved(); bond != "" {
 		return step{why: fmt.Sprintf("waits until %s is dissolved", bond)}
 	}
 	return t.attach(name, want)
@@ -154,32 +184,36 @@ func (t transition) undissolved() string {
 }
 
 // giveBack puts a member back into its bond: first without VLANs, then bonded,
-// and when that is observed the port is given up.
-func (t transition) giveBack(name string, want portState, wanted bool) (step, bool) {
+// and when that is observed the port is given up, unless the claim names it.
+func (t transition) giveBack(name string) (step, bool) {
 	have, exists := t.have[name]
+	want, wanted := t.want[name]
 	switch {
-	case !exists || have.is != nil && have.is.bonded && have.asked.bonded:
-		if !wanted || !exists {
-			return step{}, false
-		}
-		return step{state: &want}, true
+	case !exists && t.released(name):
+		return step{why: fmt.Sprintf("waits until %s is a bond again", t.restored())}, true
+	case !exists:
+		return step{}, false
 	case have.is == nil:
-		return step{why: "waits until the port is observed"}, true
-	case have.carriesAny():
+		return step{why: "waits until it is observed"}, true
+	case have.carriesAny() && !have.asked.bonded:
 		return step{state: &portState{}, why: "waits until its VLANs are detached before it goes back into the bond"}, true
-	default:
+	case !have.is.bonded || !have.asked.bonded:
 		return step{state: &portState{bonded: true}, why: "waits until it is back in the bond"}, true
+	case t.released(name):
+		return step{why: fmt.Sprintf("waits until %s is a bond again", t.restored())}, true
+	default:
+		return step{state: &want}, wanted
 	}
 }
 
 // unreturned says which member is still on its way back into its bond, or "".
 func (t transition) unreturned() string {
+	restored := t.restored()
 	for _, name := range slices.Sorted(maps.Keys(t.have)) {
-		want, wanted := t.want[name]
-		have := t.have[name]
-		if isBond(name) || wanted && !want.bonded {
+		if isBond(name) || t.released(name) && restored == "" {
 			continue
 		}
+		have := t.have[name]
 		if have.is == nil || !have.is.bonded || !have.asked.bonded {
 			return fmt.Sprintf("waits until %s is back in the bond", name)
 		}
