@@ -10,11 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/alecthomas/kong"
 	"github.com/crossplane/function-sdk-go/logging"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
+	"github.com/l2cluster/function-l2cluster/fn/function"
 	"github.com/l2cluster/function-l2cluster/fn/render"
 )
 
@@ -37,7 +39,7 @@ func (c *renderCmd) Run(ctx context.Context, k *kong.Context) error {
 	if err != nil {
 		return err
 	}
-	out, err := render.Run(ctx, NewFunction(logging.NewNopLogger()), in)
+	out, err := render.Run(ctx, function.New(logging.NewNopLogger(), time.Now), in)
 	if err != nil {
 		return err
 	}

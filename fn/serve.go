@@ -6,13 +6,15 @@ import (
 	"net"
 	"time"
 
-	"github.com/crossplane/function-sdk-go"
+	sdk "github.com/crossplane/function-sdk-go"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	fnv1beta1 "github.com/crossplane/function-sdk-go/proto/v1beta1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/reflection"
+
+	"github.com/l2cluster/function-l2cluster/fn/function"
 )
 
 // serveCmd serves the function. Its flags are those of every Crossplane
@@ -29,11 +31,11 @@ type serveCmd struct {
 
 // Run serves until the context ends, and then lets running calls end.
 func (c *serveCmd) Run(ctx context.Context) error {
-	log, err := function.NewLogger(c.Debug)
+	log, err := sdk.NewLogger(c.Debug)
 	if err != nil {
 		return fmt.Errorf("cannot create a logger: %w", err)
 	}
-	server, healthy, err := c.server(NewFunction(log))
+	server, healthy, err := c.server(function.New(log, time.Now))
 	if err != nil {
 		return err
 	}
@@ -58,8 +60,8 @@ func (c *serveCmd) Run(ctx context.Context) error {
 // server with the function, its health and reflection, as function-sdk-go's own
 // Serve makes it; that one cannot be stopped.
 func (c *serveCmd) server(fn fnv1.FunctionRunnerServiceServer) (*grpc.Server, *health.Server, error) {
-	o := &function.ServeOptions{}
-	for _, option := range []function.ServeOption{function.MTLSCertificates(c.certificates()), function.Insecure(c.Insecure)} {
+	o := &sdk.ServeOptions{}
+	for _, option := range []sdk.ServeOption{sdk.MTLSCertificates(c.certificates()), sdk.Insecure(c.Insecure)} {
 		if err := option(o); err != nil {
 			return nil, nil, fmt.Errorf("cannot set up credentials: %w", err)
 		}
@@ -69,7 +71,7 @@ func (c *serveCmd) server(fn fnv1.FunctionRunnerServiceServer) (*grpc.Server, *h
 	}
 	server := grpc.NewServer(grpc.Creds(o.Credentials), grpc.MaxRecvMsgSize(c.MaxRecvMessageSize<<20))
 	fnv1.RegisterFunctionRunnerServiceServer(server, fn)
-	fnv1beta1.RegisterFunctionRunnerServiceServer(server, function.ServeBeta(fn))
+	fnv1beta1.RegisterFunctionRunnerServiceServer(server, sdk.ServeBeta(fn))
 	healthy := health.NewServer()
 	healthv1.RegisterHealthServer(server, healthy)
 	reflection.Register(server)

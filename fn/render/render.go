@@ -50,7 +50,7 @@ const maxRounds = 5
 // input that is not a claim or a composite of ours, or that cannot be put into
 // a request.
 func Run(ctx context.Context, fn fnv1.FunctionRunnerServiceServer, in Input) (Output, error) {
-	composite, err := asComposite(in.Composite)
+	composite, err := Composite(in.Composite)
 	if err != nil {
 		return Output{}, err
 	}
@@ -93,10 +93,11 @@ const (
 	annotationKey       = "crossplane.io/composition-resource-name"
 )
 
-// asComposite makes of a claim the composite that Crossplane would make. Its
-// name ends in five characters that Crossplane draws by chance; here they
-// follow from the claim, so that a preview is the same every time.
-func asComposite(o map[string]any) (map[string]any, error) {
+// Composite makes of a claim the composite that Crossplane would make, and
+// completes one that it is given. The name ends in five characters that
+// Crossplane draws by chance; here they follow from the claim, so that a preview
+// is the same every time. It returns an error for anything else.
+func Composite(o map[string]any) (map[string]any, error) {
 	switch kind, _ := o["kind"].(string); kind {
 	case spec.CompositeKind:
 		return complete(o), nil

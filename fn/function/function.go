@@ -1,4 +1,6 @@
-package main
+// Package function is the composition function: one straight line from a request
+// to a response. Read RunFunction first; every step is a package of its own.
+package function
 
 import (
 	"context"
@@ -23,9 +25,9 @@ type Function struct {
 	now func() time.Time
 }
 
-// NewFunction returns a function that logs to log.
-func NewFunction(log logging.Logger) *Function {
-	return &Function{log: log, now: time.Now}
+// New returns a function that logs to log and takes the time from now.
+func New(log logging.Logger, now func() time.Time) *Function {
+	return &Function{log: log, now: now}
 }
 
 // RunFunction expands one composite: one straight line from what a claim asks
