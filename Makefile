@@ -1,0 +1,98 @@
+# Everything a contributor runs. `make help` lists it. CI runs the same targets
+# (.ci/run).
+
+SHELL := /usr/bin/env bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# Where built things go.
+OUT ?= _output
+# Architecture of image and package.
+ARCH ?= $(shell go env GOARCH)
+# Time for each fuzz target of `make fuzz`.
+FUZZTIME ?= 60s
+
+# The race detector needs a C compiler; where there is none, tests run without.
+RACE := $(shell command -v "$$(go env CC)" >/dev/null && echo -race)
+
+# Modules of their own, so that what tests need never reaches the function's
+# own dependencies.
+MODULES := . $(patsubst %/go.mod,%,$(wildcard test/*/go.mod test/tools/*/go.mod))
+# Suites that take minutes, or tools that take minutes to build.
+SLOW := $(patsubst %/go.mod,%,$(wildcard $(addsuffix /go.mod,$(addprefix test/,render xpkg bench model boot e2e))))
+# Modules that only pin a tool have no tests.
+QUICK := $(filter-out . $(SLOW),$(patsubst %/,%,$(sort $(dir $(foreach m,$(filter-out .,$(MODULES)),$(wildcard $(m)/*_test.go))))))
+
+GO_BUILD := CGO_ENABLED=0 go build -trimpath -ldflags="-s -w"
+
+.PHONY: help
+help: ## List the targets.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo "  test-NAME      Run one suite of a module of its own:$(foreach m,$(sort $(QUICK) $(SLOW)), $(notdir $(m)))"
+
+.PHONY: build
+build: ## Build the function for this machine: _output/function-l2cluster.
+	@mkdir -p $(OUT)
+	$(GO_BUILD) -o $(OUT)/function-l2cluster ./fn
+
+.PHONY: run-example
+run-example: ## Show what the smallest example expands to.
+	go run ./fn render example/claim.yaml
+
+.PHONY: test
+test: ## Run all quick tests: the function's own and those of quick suites.
+	go test $(RACE) ./...
+	@for m in $(QUICK); do echo "== $$m"; (cd $$m && go test $(RACE) ./...); done
+
+.PHONY: test-slow
+test-slow: ## Run the slow suites too: real Crossplane tools, packages, budgets, fuzzing.
+	@for m in $(SLOW); do echo "== $$m"; (cd $$m && go test -timeout 45m ./...); done
+	@$(MAKE) fuzz
+
+# Any suite by name: make test-render, make test-schema, ...
+test-%: test/%/go.mod
+	cd test/$* && go test -timeout 45m $(if $(filter test/$*,$(SLOW)),,$(RACE)) ./...
+
+.PHONY: bench
+bench: ## Measure RunFunction over gRPC beside a floor that only decodes and encodes.
+	cd test/bench && go run . -report
+
+.PHONY: fuzz
+fuzz: ## Fuzz every target for FUZZTIME each.
+	@for p in $$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...); do \
+		for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
+			echo "== $$p $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p; \
+		done; \
+	done
+
+.PHONY: generate
+generate: ## Generate XRDs, the input's CRD and other files from their sources.
+	go generate ./...
+
+.PHONY: lint
+lint: ## Check formatting, modules, Go and shell.
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [[ -z $$unformatted ]] || { echo "run gofmt -w on:" $$unformatted; exit 1; }
+	@for m in $(MODULES); do (cd $$m && go mod tidy -diff) || { echo "run go mod tidy in $$m"; exit 1; }; done
+	go vet ./...
+	@lint=$$(test/tools/tool golangci-lint); for m in $(MODULES); do \
+		[[ -n $$(cd $$m && go list ./... 2>/dev/null) ]] || continue; \
+		echo "== golangci-lint $$m"; (cd $$m && "$$lint" run --config "$(CURDIR)/.golangci.yml" ./...); done
+	shellcheck $$(git ls-files '*.sh' .ci/run test/tools/tool)
+
+.PHONY: image
+image: ## Build the runtime image as a tarball, with Go alone: _output/image-ARCH.tar.
+	@mkdir -p $(OUT)
+	GOOS=linux GOARCH=$(ARCH) $(GO_BUILD) -o $(OUT)/function-linux-$(ARCH) ./fn
+	"$$(test/tools/tool image)" -arch $(ARCH) -o $(OUT)/image-$(ARCH).tar $(OUT)/function-linux-$(ARCH)
+
+.PHONY: xpkg
+xpkg: image ## Build the Crossplane packages of function and configurations into _output.
+	@crossplane=$$(test/tools/tool crossplane-cli); \
+	"$$crossplane" xpkg build -f package/function -e example --embed-runtime-image-tarball $(OUT)/image-$(ARCH).tar -o $(OUT)/function-l2cluster-$(ARCH).xpkg; \
+	for c in configuration configuration-v2; do "$$crossplane" xpkg build -f package/$$c -e example -o $(OUT)/$$c.xpkg; done
+	@ls -l $(OUT)/*.xpkg
+
+.PHONY: clean
+clean: ## Remove what was built here; built tools stay in the user's cache.
+	rm -rf $(OUT)
