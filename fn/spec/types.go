@@ -150,13 +150,12 @@ type ClusterNetwork struct {
 // CIDRBlocks is a list of address blocks.
 type CIDRBlocks struct {
 	// CIDRBlocks in prefix notation, at most one per address family.
-	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=2
 	// +kubebuilder:validation:items:MaxLength=43
 	// +kubebuilder:validation:items:Pattern=`^[0-9a-f:.]+/[0-9]{1,3}$`
-	CIDRBlocks []string `json:"cidrBlocks,omitempty"`
+	CIDRBlocks []string `json:"cidrBlocks"`
 }
 
 // VRF is a routing domain of the project and metro.

@@ -39,11 +39,15 @@ func Set(path *field.Path, values []string, limit int, check func(*field.Path, s
 	})
 }
 
-// Sort errors by path, then by what they say, and drop those that are there
-// twice, so that the same fault reads the same in every run.
+// Sort errors by path, then by what they say, so that the same faults read the
+// same in every run. One of two that say the same is dropped, and so is one of
+// two that say that a field is required.
 func Sort(errs field.ErrorList) field.ErrorList {
 	slices.SortFunc(errs, func(a, b *field.Error) int {
 		return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.ErrorBody(), b.ErrorBody()))
 	})
-	return slices.CompactFunc(errs, func(a, b *field.Error) bool { return a.Error() == b.Error() })
+	return slices.CompactFunc(errs, func(a, b *field.Error) bool {
+		required := a.Type == field.ErrorTypeRequired && b.Type == field.ErrorTypeRequired
+		return a.Field == b.Field && (required || a.ErrorBody() == b.ErrorBody())
+	})
 }

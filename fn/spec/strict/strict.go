@@ -19,10 +19,11 @@ import (
 )
 
 // Decode an object into what the pointer into points to. It refuses fields that
-// the type does not have (names are exact), null, values of another type,
-// numbers that are not whole or do not fit, and an explicit 0 in a field where 0
-// would read as left out; an empty string is as good as none. What fits is
-// decoded even where something else does not.
+// the type does not have (names are exact) and the lack of those that its JSON
+// tags do not let be left out; null, values of another type, and numbers that
+// are not whole or do not fit; and an explicit 0 in a field where 0 would read as
+// left out. An empty string is as good as none. What fits is decoded even where
+// something else does not. Errors come sorted.
 //
 // Numbers may be integers of any size or floats, as they come out of JSON and
 // out of protobuf: 1e3 is 1000.
@@ -117,6 +118,11 @@ func (d *decoder) structure(t reflect.Type, value any, path *field.Path) any {
 			clean[name] = c
 		}
 	}
+	for name, f := range fields {
+		if _, given := object[name]; !given && !optional(f) {
+			d.errs = append(d.errs, field.Required(path.Child(name), "must be given"))
+		}
+	}
 	return clean
 }
 
@@ -139,7 +145,8 @@ func fieldsOf(t reflect.Type) map[string]reflect.StructField {
 }
 
 func optional(f reflect.StructField) bool {
-	return strings.HasSuffix(f.Tag.Get("json"), ",omitempty")
+	_, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return options == "omitempty" || options == "omitzero"
 }
 
 func names(fields map[string]reflect.StructField) []string {

@@ -62,7 +62,10 @@ func TestDecode(t *testing.T) {
 			object: map[string]any{"list": []any{map[string]any{"Name": "a"}}},
 			want: want{
 				value: outer{List: []inner{{}}},
-				errs:  []string{`o.list[0]: Invalid value: "Name": is not a field of this object; its fields are count, name`},
+				errs: []string{
+					`o.list[0]: Invalid value: "Name": is not a field of this object; its fields are count, name`,
+					`o.list[0].name: Required value: must be given`,
+				},
 			},
 		},
 		"NotWhole": {
