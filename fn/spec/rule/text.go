@@ -5,6 +5,7 @@
 package rule
 
 import (
+	"fmt"
 	"regexp"
 	"unicode/utf8"
 
@@ -38,13 +39,23 @@ func (t Text) Optional(path *field.Path, value string) field.ErrorList {
 	if value == "" {
 		return nil
 	}
-	if errs := AtMostCharacters(path, value, t.limit); len(errs) > 0 {
-		return errs
+	if utf8.RuneCountInString(value) > t.limit {
+		return field.ErrorList{field.Invalid(path, shorten(value), fmt.Sprintf("must be %s, of at most %d characters", t.want, t.limit))}
 	}
 	if !t.pattern.MatchString(value) {
 		return field.ErrorList{field.Invalid(path, value, "must be "+t.want)}
 	}
 	return nil
+}
+
+// shorten a value that is too long to be shown.
+func shorten(value string) string {
+	const shown = 80
+	runes := []rune(value)
+	if len(runes) <= shown {
+		return value
+	}
+	return string(runes[:shown]) + "…"
 }
 
 // AtMostCharacters checks the length of free text.
