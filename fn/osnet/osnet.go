@@ -12,7 +12,11 @@ import (
 	"time"
 
 	"github.com/l2cluster/function-l2cluster/fn/osnet/ifupdown"
+	"github.com/l2cluster/function-l2cluster/fn/osnet/netplan"
+	"github.com/l2cluster/function-l2cluster/fn/osnet/networkd"
+	"github.com/l2cluster/function-l2cluster/fn/osnet/networkmanager"
 	"github.com/l2cluster/function-l2cluster/fn/osnet/node"
+	"github.com/l2cluster/function-l2cluster/fn/osnet/script"
 	"github.com/l2cluster/function-l2cluster/fn/osnet/stablegzip"
 	"github.com/l2cluster/function-l2cluster/fn/plan"
 )
@@ -63,20 +67,26 @@ func Render(pool plan.Pool, backend Backend, opts Options) ([]File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot render the network of pool %q: %w", pool.Name, err)
 	}
-	d := layout.Describe(renderer)
+	d, err := layout.Describe(renderer)
+	if err != nil {
+		return nil, fmt.Errorf("cannot render the network of pool %q: %w", pool.Name, err)
+	}
 	d.Backend, d.Mode, d.Metadata = string(backend), string(pool.Mode), opts.Metadata
 	d.Timeout = int(opts.Timeout / time.Second)
 	description, err := encode(d)
 	if err != nil {
 		return nil, fmt.Errorf("cannot render the network of pool %q: %w", pool.Name, err)
 	}
-	files := []File{node.Script(), {
+	files, err := script.Files(string(backend), layout.Handover)
+	if err != nil {
+		return nil, fmt.Errorf("cannot render the network of pool %q: %w", pool.Name, err)
+	}
+	files = append(files, File{
 		Path: node.DescriptionPath, Permissions: "0644",
 		Content: string(description), Gzip: stablegzip.Compress(description),
-	}}
-	if size := Size(files); size > Budget {
-		return nil, fmt.Errorf("cannot render the network of pool %q: its files take %d bytes of the user data, the budget is %d: give the pool fewer networks or routes",
-			pool.Name, size, Budget)
+	})
+	if err := checkSize(files); err != nil {
+		return nil, fmt.Errorf("cannot render the network of pool %q: %w: give the pool fewer networks or routes", pool.Name, err)
 	}
 	return files, nil
 }
@@ -85,10 +95,21 @@ func Render(pool plan.Pool, backend Backend, opts Options) ([]File, error) {
 func rendererOf(backend Backend) (node.Renderer, error) {
 	switch backend {
 	case Ifupdown:
-		return node.Renderer{Port: ifupdown.Port, Link: ifupdown.Link, Machine: ifupdown.Machine}, nil
+		return node.Renderer{Port: sure(ifupdown.Port), Link: sure(ifupdown.Link), Machine: sure(ifupdown.Machine)}, nil
+	case Netplan:
+		return node.Renderer{Port: netplan.Port, Link: netplan.Link, Machine: netplan.Machine}, nil
+	case Networkd:
+		return node.Renderer{Port: sure(networkd.Port), Link: sure(networkd.Link), Machine: sure(networkd.Machine)}, nil
+	case NetworkManager:
+		return node.Renderer{Port: sure(networkmanager.Port), Link: sure(networkmanager.Link), Machine: sure(networkmanager.Machine)}, nil
 	default:
 		return node.Renderer{}, fmt.Errorf("unknown back end %q: use %s", backend, backendNames())
 	}
+}
+
+// sure makes a renderer that cannot fail look like one that can.
+func sure[T any](render func(T) []node.Template) func(T) ([]node.Template, error) {
+	return func(v T) ([]node.Template, error) { return render(v), nil }
 }
 
 // encode without escapes that only HTML needs, so that people can read it.
@@ -103,20 +124,42 @@ func encode(d node.Description) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// FileLimit is what Cluster API accepts of one file as it travels, in
+// characters:
+// https://github.com/kubernetes-sigs/cluster-api/blob/v1.14.2/api/bootstrap/kubeadm/v1beta2/kubeadmconfig_types.go.
+const FileLimit = 10240
+
+func checkSize(files []File) error {
+	for _, f := range files {
+		if n := travels(f); n > FileLimit {
+			return fmt.Errorf("file %q takes %d bytes, Cluster API accepts %d", f.Path, n, FileLimit)
+		}
+	}
+	if size := Size(files); size > Budget {
+		return fmt.Errorf("its files take %d bytes of the user data, the budget is %d", size, Budget)
+	}
+	return nil
+}
+
 // Size of what files add to the user data, in bytes: their contents as they
 // travel, and what Cluster API writes around each.
 func Size(files []File) int {
 	const around = 100
 	size := 0
 	for _, f := range files {
-		travels := len(f.Content)
-		switch {
-		case len(f.Gzip) > 0:
-			travels = base64.StdEncoding.EncodedLen(len(f.Gzip))
-		case !f.Live:
-			travels = base64.StdEncoding.EncodedLen(len(f.Content))
-		}
-		size += around + len(f.Path) + travels
+		size += around + len(f.Path) + travels(f)
 	}
 	return size
+}
+
+// travels is the size of a file's content in the user data.
+func travels(f File) int {
+	switch {
+	case len(f.Gzip) > 0:
+		return base64.StdEncoding.EncodedLen(len(f.Gzip))
+	case f.Live:
+		return len(f.Content)
+	default:
+		return base64.StdEncoding.EncodedLen(len(f.Content))
+	}
 }

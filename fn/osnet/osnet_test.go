@@ -3,6 +3,7 @@ package osnet_test
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -34,14 +35,14 @@ func TestRenderDescription(t *testing.T) {
 				t.Fatal(err)
 			}
 			contents := regexp.MustCompile(`"content": ".*"`)
-			pooltest.Golden(t, name+".json", contents.ReplaceAllString(files[1].Content, `"content": "..."`))
+			pooltest.Golden(t, name+".json", contents.ReplaceAllString(files[len(files)-1].Content, `"content": "..."`))
 		})
 	}
 }
 
 func TestRenderFiles(t *testing.T) {
 	for name, pool := range pooltest.Pools() {
-		for _, backend := range []osnet.Backend{osnet.Ifupdown} {
+		for _, backend := range osnet.Backends() {
 			t.Run(name+"/"+string(backend), func(t *testing.T) {
 				files, err := osnet.Render(pool, backend, options())
 				if err != nil {
@@ -51,20 +52,30 @@ func TestRenderFiles(t *testing.T) {
 				for _, f := range files {
 					paths = append(paths, f.Permissions+" "+f.Path)
 					if got := decompress(t, f.Gzip); got != f.Content {
-						t.Errorf("%s: what travels is not the content", f.Path)
+						t.Errorf("%s: what travels is not the content: run go generate ./fn/osnet/...", f.Path)
+					}
+					if n := base64.StdEncoding.EncodedLen(len(f.Gzip)); n > osnet.FileLimit {
+						t.Errorf("%s has %d characters as it travels, Cluster API accepts %d", f.Path, n, osnet.FileLimit)
 					}
 					if found := regexp.MustCompile(`\{\{|\{%|\{#|[0-9]e[+]`).FindString(f.Content); found != "" {
 						t.Errorf("%s contains %q", f.Path, found)
 					}
 				}
-				want := []string{"0755 /usr/local/sbin/l2cluster-network", "0644 /etc/l2cluster/network.json"}
-				if diff := cmp.Diff(want, paths); diff != "" {
+				if diff := cmp.Diff(wantPaths(pool), paths); diff != "" {
 					t.Errorf("-want, +got:\n%s", diff)
 				}
-				checkOwnPaths(t, files[1].Content)
+				checkOwnPaths(t, files[len(files)-1].Content)
 			})
 		}
 	}
+}
+
+func wantPaths(pool plan.Pool) []string {
+	out := []string{"0755 /usr/local/sbin/l2cluster-network"}
+	if pool.Mode.PureLayer2() {
+		out = append(out, "0644 /usr/local/lib/l2cluster/handover.py")
+	}
+	return append(out, "0644 /etc/l2cluster/network.json")
 }
 
 // checkOwnPaths: no file of cloud-init's or of the image's is written.
@@ -74,14 +85,7 @@ func checkOwnPaths(t *testing.T, description string) {
 	if err := json.Unmarshal([]byte(description), &d); err != nil {
 		t.Fatal(err)
 	}
-	all := d.Files
-	for _, p := range d.Ports {
-		all = append(all, p.Files...)
-	}
-	for _, l := range d.Links {
-		all = append(all, l.Files...)
-	}
-	for _, f := range all {
+	for _, f := range d.AllFiles() {
 		if !strings.Contains(f.Path, "l2cluster") || strings.Contains(f.Path, "50-cloud-init") {
 			t.Errorf("%s is not a file of ours", f.Path)
 		}
@@ -169,7 +173,7 @@ func TestRenderRefuses(t *testing.T) {
 		},
 		"TooLarge": {
 			reason:  "What does not fit into the user data is refused before anything is created.",
-			pool:    many(64, 64),
+			pool:    many(64, 12),
 			backend: osnet.Ifupdown,
 			want:    "the budget is 16384",
 		},
@@ -203,17 +207,17 @@ func many(networks, routes int) plan.Pool {
 
 func TestSize(t *testing.T) {
 	const routes, grows = 4, 1 << 10
-	for _, backend := range []osnet.Backend{osnet.Ifupdown} {
+	for _, backend := range osnet.Backends() {
 		t.Run(string(backend), func(t *testing.T) {
 			before := 0
-			for _, networks := range []int{1, 2, 8, 9} {
+			for _, networks := range []int{1, 2, 8, 9, 63, 64} {
 				files, err := osnet.Render(many(networks, routes), backend, options())
 				if err != nil {
 					t.Fatalf("%d networks: %v", networks, err)
 				}
 				size := osnet.Size(files)
 				t.Logf("%d networks with %d routes: %d bytes", networks, routes, size)
-				if (networks == 2 || networks == 9) && size-before > grows {
+				if (networks == 2 || networks == 9 || networks == 64) && size-before > grows {
 					t.Errorf("network %d adds %d bytes, want less than %d", networks, size-before, grows)
 				}
 				before = size
@@ -287,14 +291,5 @@ func TestNodeIPPlaceholders(t *testing.T) {
 	}
 	if strings.Contains(osnet.NodeIPsPlaceholder, osnet.NodeIPPlaceholder) {
 		t.Error("one placeholder contains the other")
-	}
-}
-
-// The compressed script is checked in, so that its bytes never change with the
-// toolchain; go generate renews it.
-func TestScriptIsFresh(t *testing.T) {
-	s := node.Script()
-	if got := decompress(t, s.Gzip); got != s.Content {
-		t.Error("the compressed script is stale: run go generate ./fn/osnet/node")
 	}
 }

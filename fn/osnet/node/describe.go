@@ -1,6 +1,7 @@
 package node
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 
@@ -13,15 +14,20 @@ const mainTable = 254
 // Renderer renders the files of a back end.
 type Renderer struct {
 	// Port renders the files of a port.
-	Port func(Port) []Template
+	Port func(Port) ([]Template, error)
 	// Link renders the files of a link.
-	Link func(Link) []Template
+	Link func(Link) ([]Template, error)
 	// Machine renders the files that belong to no single port or link.
-	Machine func(Layout) []Template
+	Machine func(Layout) ([]Template, error)
 }
 
-// Describe a layout and its files, but for who configures and reports it.
-func (l Layout) Describe(r Renderer) Description {
+// Describe a layout and its files, but for who configures and reports it. The
+// error is the renderer's.
+func (l Layout) Describe(r Renderer) (Description, error) {
+	files, err := r.Machine(l)
+	if err != nil {
+		return Description{}, err
+	}
 	out := Description{
 		CustomDataKey:  CustomDataKey,
 		State:          StatePath,
@@ -29,23 +35,29 @@ func (l Layout) Describe(r Renderer) Description {
 		Events:         Events{Started: Started(), Succeeded: Succeeded(), Failed: Failed()},
 		RulePriorities: [2]int{SharedRule, lastRule},
 		Rules:          l.rules(),
-		Files:          append(r.Machine(l), l.common()...),
+		Files:          append(files, l.common()...),
 	}
 	for _, p := range l.Ports {
-		out.Ports = append(out.Ports, PortState{
+		state := PortState{
 			Name: p.Name, Stage: p.Stage, Released: p.Released, MTU: p.MTU,
-			Bare: p.Released && !p.Untagged, Cleared: p.Cleared, Files: r.Port(p),
-		})
+			Bare: p.Released && !p.Untagged, Cleared: p.Cleared,
+		}
+		if state.Files, err = r.Port(p); err != nil {
+			return Description{}, fmt.Errorf("cannot render port %q: %w", p.Name, err)
+		}
+		out.Ports = append(out.Ports, state)
 	}
 	for _, link := range l.Links {
 		state := link.describe()
-		state.Files = r.Link(link)
+		if state.Files, err = r.Link(link); err != nil {
+			return Description{}, fmt.Errorf("cannot render network %q: %w", link.Network, err)
+		}
 		out.Links = append(out.Links, state)
 		if link.NodeIP {
 			out.Kubeadm = &Kubeadm{Files: KubeadmConfigs, IP: NodeIPPlaceholder, IPs: NodeIPsPlaceholder}
 		}
 	}
-	return out
+	return out, nil
 }
 
 func (l Link) describe() LinkState {
@@ -62,16 +74,16 @@ func (l Link) describe() LinkState {
 		out.Routes = append(out.Routes, Route{To: r.Destination, Via: r.Gateway, Metric: r.Metric})
 	}
 	for _, s := range l.Sourced() {
-		out.Routes = append(out.Routes, Route{To: everything(s.Gateway), Via: s.Gateway, Table: l.Table})
+		out.Routes = append(out.Routes, Route{To: Everything(s.Gateway), Via: s.Gateway, Table: l.Table})
 	}
 	for _, g := range l.Defaults() {
-		out.Routes = append(out.Routes, Route{To: everything(g), Via: g, Stage: After})
+		out.Routes = append(out.Routes, Route{To: Everything(g), Via: g, Stage: After})
 	}
 	return out
 }
 
-// everything is the destination of a default route of the gateway's family.
-func everything(gateway netip.Addr) netip.Prefix {
+// Everything is the destination of a default route of the gateway's family.
+func Everything(gateway netip.Addr) netip.Prefix {
 	if gateway.Is4() {
 		return netip.PrefixFrom(netip.IPv4Unspecified(), 0)
 	}
@@ -103,15 +115,15 @@ func (l Layout) common() []Template {
 		out = append(out, Template{Path: "/etc/modules-load.d/l2cluster-network.conf", Mode: "0644", Content: "8021q\n"})
 	}
 	if l.Handover {
-		out = append(out, Template{Path: handoverPath, Mode: "0644", Stage: Before, Content: handover})
+		out = append(out, Template{Path: handoverPath, Mode: "0644", Stage: Before, Content: handoverUnit})
 	}
 	return out
 }
 
 const handoverPath = "/etc/systemd/system/l2cluster-handover.service"
 
-// handover waits for the end of the platform's own network, across reboots.
-const handover = `[Unit]
+// handoverUnit waits for the end of the platform's own network, across reboots.
+const handoverUnit = `[Unit]
 Description=Finish the network when the platform's own is gone
 After=network.target
 

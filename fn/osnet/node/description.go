@@ -38,6 +38,18 @@ type Description struct {
 	Files []Template `json:"files,omitempty"`
 }
 
+// AllFiles are the files of ports, of links, and of the machine.
+func (d Description) AllFiles() []Template {
+	var out []Template
+	for _, p := range d.Ports {
+		out = append(out, p.Files...)
+	}
+	for _, l := range d.Links {
+		out = append(out, l.Files...)
+	}
+	return append(out, d.Files...)
+}
+
 // Events that the script reports.
 type Events struct {
 	// Started, once, before anything changes.

@@ -52,6 +52,11 @@ type Link struct {
 	Parent string
 	// ParentMTU is the MTU that the interface below needs; 0 leaves it alone.
 	ParentMTU int
+	// VLANs are the interfaces on the link's own, sorted: those of other
+	// networks on the port that it has untagged.
+	VLANs []string
+	// Released says that the port below is in no bond.
+	Released bool
 	// Stage at which the link is there.
 	Stage Stage
 }
@@ -124,9 +129,13 @@ const (
 
 func layLink(l plan.Link, port Port) Link {
 	if l.Interface == "" {
-		return Link{Link: l, Device: port.Device, Stage: port.Stage}
+		// The interface has to be as large as the VLANs on it.
+		l.MTU = max(l.MTU, port.MTU)
+		return Link{Link: l, Device: port.Device, Stage: port.Stage, VLANs: port.VLANs, Released: port.Released}
 	}
-	return Link{Link: l, Device: l.Interface, Parent: port.Device, ParentMTU: port.MTU, Stage: port.Stage}
+	return Link{
+		Link: l, Device: l.Interface, Parent: port.Device, ParentMTU: port.MTU, Stage: port.Stage, Released: port.Released,
+	}
 }
 
 // checkLink refuses what no back end could bring up.

@@ -24,6 +24,8 @@ type File struct {
 const (
 	// ScriptPath is the script that brings up the machine's network.
 	ScriptPath = "/usr/local/sbin/l2cluster-network"
+	// Library is the folder of the script's modules.
+	Library = "/usr/local/lib/l2cluster/"
 	// DescriptionPath is what the script works from.
 	DescriptionPath = "/etc/l2cluster/network.json"
 	// StatePath is what the script remembers: what it found out about the

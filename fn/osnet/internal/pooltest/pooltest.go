@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,8 +54,9 @@ func Untagged(network, port string, vlan int, prefixes ...string) plan.Link {
 	return l
 }
 
-// With changes a link.
+// With returns a changed copy of a link.
 func With(l plan.Link, change func(*plan.Link)) plan.Link {
+	l.Subnets, l.Routes = slices.Clone(l.Subnets), slices.Clone(l.Routes)
 	change(&l)
 	return l
 }
@@ -164,14 +166,20 @@ func RunGolden(t *testing.T, r node.Renderer) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var files []node.Template
-			for _, p := range layout.Ports {
-				files = append(files, r.Port(p)...)
+			d, err := layout.Describe(r)
+			if err != nil {
+				t.Fatal(err)
 			}
-			for _, l := range layout.Links {
-				files = append(files, r.Link(l)...)
-			}
-			Golden(t, name+".txt", Render(append(files, r.Machine(layout)...)))
+			Golden(t, name+".txt", Render(d.AllFiles()))
 		})
 	}
+}
+
+// Sure makes a renderer of functions that cannot fail.
+func Sure(port func(node.Port) []node.Template, link func(node.Link) []node.Template, machine func(node.Layout) []node.Template) node.Renderer {
+	return node.Renderer{Port: sure(port), Link: sure(link), Machine: sure(machine)}
+}
+
+func sure[T any](render func(T) []node.Template) func(T) ([]node.Template, error) {
+	return func(v T) ([]node.Template, error) { return render(v), nil }
 }

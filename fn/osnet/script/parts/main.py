@@ -1,0 +1,262 @@
+"""Brings up this server's layer-2 networks, exactly as they are described.
+
+Without options: waits for the server's addresses, writes the network's files,
+brings up what is not right yet, checks everything, and reports the end to the
+platform. It can run at any time, as often as wanted, with the same end.
+"""
+import argparse
+import fcntl
+import glob
+import http.client
+import importlib
+import json
+import os
+import signal
+import sys
+import time
+import urllib.request
+
+
+DESCRIPTION = "/etc/l2cluster/network.json"
+LOST = (OSError, ValueError, http.client.HTTPException)
+
+
+class Metadata:
+    """The platform's metadata service, asked directly and for a bounded time."""
+
+    def __init__(self, base):
+        self.base = base.rstrip("/")
+        self.opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def call(self, url, body=None):
+        request = urllib.request.Request(url, headers={"Accept": "application/json"})
+        if body is not None:
+            request.data = json.dumps(body).encode()
+            request.add_header("Content-Type", "application/json")
+        with self.opener.open(request, timeout=10) as answer:
+            return answer.read(1 << 22)
+
+    def get(self):
+        """Returns the metadata, or None and why there are none."""
+        try:
+            found = json.loads(self.call(self.base + "/metadata").decode())
+            if isinstance(found, dict):
+                return found, ""
+            return None, "the metadata service's answer is no JSON object"
+        except LOST as e:
+            return None, "the metadata service does not answer as it should: %s" % e
+
+    def report(self, url, event, detail="", limit=45):
+        """Reports an event within a limit of seconds, or not at all."""
+        body = dict(event, message=event["message"] + (": " + detail[:400] if detail else ""))
+        log("event", json.dumps(body, sort_keys=True))
+        until = time.monotonic() + limit
+        pause = 1
+        while url:
+            try:
+                self.call(url, body)
+                return
+            except LOST as e:
+                log("cannot report:", e)
+            if time.monotonic() + pause > until:
+                break
+            time.sleep(pause)
+            pause = min(2 * pause, 8)
+        log("the event is not reported")
+
+
+class Node(Wanted):
+    """This server, and how it becomes what it must be."""
+
+    def __init__(self, description):
+        super().__init__(description)
+        self.backend = Backend(self)
+        self.handover = None
+        if description.get("handover"):
+            sys.dont_write_bytecode = True
+            sys.path.insert(0, path("/usr/local/lib/l2cluster"))
+            self.handover = importlib.import_module("handover").Handover(self)
+
+    def learn(self, metadata, until, started):
+        """Waits for what only the platform knows; calls started when it can report."""
+        silent = 0
+        while True:
+            found, reason = metadata.get()
+            if found is not None:
+                self.state["url"] = found.get("user_state_url")
+                started()
+                reason = self.take(found)
+                if not reason:
+                    return
+            else:
+                silent += 1
+                if silent >= 3 and "addresses" in self.state:
+                    log(reason + "; goes on with what it remembers")
+                    return started()
+            log("waits:", reason)
+            if time.monotonic() > until:
+                raise Wrong(reason)
+            time.sleep(3)
+
+    def apply(self):
+        """Writes the files and brings up what is not as described."""
+        devices = self.devices()
+        for device in self.state.get("devices", []):
+            if device not in devices:
+                self.backend.down(device)
+        if any("vlan" in link for link in self.links) and not os.path.isdir(path("/sys/module/8021q")):
+            run("modprobe", "8021q")
+        files = self.files(self.backend.unit)
+        known = self.state.get("files", [])
+        self.remember(files=sorted(set(known) | set(files)), devices=devices)
+        wrong = {device for device, _ in self.problems()}
+        self.backend.before_files([d for d in devices if d in wrong])
+        gone = [name for name in known if name not in files]
+        for name in gone:
+            if os.path.exists(path(name)):
+                os.unlink(path(name))
+        changed = [name for name in sorted(files) if write(name, *files[name])]
+        self.remember(files=sorted(files))
+        self.backend.load(changed + gone)
+        self.settle()
+
+    def settle(self):
+        """Brings up what is wrong, a few times at most."""
+        wrong, failure = self.problems(), None
+        for _ in range(3):
+            if not wrong:
+                return
+            failure = self.attempt({device for device, _ in wrong})
+            until = time.monotonic() + (2 if failure else 20)
+            while True:
+                wrong = self.problems()
+                if not wrong or time.monotonic() > until:
+                    break
+                time.sleep(1)
+        if wrong:
+            raise failure or Wrong("; ".join("%s: %s" % pair for pair in wrong))
+
+    def attempt(self, names):
+        """Brings up the named interfaces; returns what went wrong."""
+        try:
+            self.make_room(names)
+            for port in self.ports:
+                if "mtu" in port and self.port(port) in names:
+                    run("ip", "link", "set", "dev", self.port(port), "mtu", str(port["mtu"]))
+            self.backend.up([d for d in self.devices() if d in names])
+            if self.handover:
+                self.handover.clear()
+        except Wrong as e:
+            log("attempt failed:", e)
+            return e
+        return None
+
+    def make_room(self, names):
+        """Removes what is in the way of VLANs: old rules, other interfaces of the same VLAN."""
+        now = Snapshot()
+        for family, priority, source, table in self.unwanted_rules(now):
+            run("ip", "-%d" % family, "rule", "del", "from", source, "lookup", table, "priority", str(priority), check=False)
+        for link in self.links:
+            device = self.device(link)
+            if "vlan" not in link or device not in names:
+                continue
+            there = now.links.get(device)
+            if there and kind(there) != "vlan":
+                raise Wrong("%s: there is an interface of this name that is no VLAN" % device)
+            for other in now.links.values():
+                if self.is_vlan(other, link) != (other["ifname"] == device) and (other is there or self.is_vlan(other, link)):
+                    run("ip", "link", "del", "dev", other["ifname"])
+
+    def name_node(self):
+        """Puts the node's addresses where kubeadm's configuration waits for them."""
+        kubeadm = self.want.get("kubeadm")
+        if not kubeadm:
+            return
+        now = Snapshot()
+        first = {}
+        for link in self.links:
+            for address in now.addresses.get(self.device(link), []) if link.get("nodeIP") else []:
+                first.setdefault(address["family"], address["local"])
+        addresses = [first[family] for family in sorted(first)]
+        for name in glob.glob(path(kubeadm["files"])):
+            text = read(name[len(root):])
+            filled = text.replace(kubeadm["ips"], ",".join(addresses)).replace(kubeadm["ip"], addresses[0])
+            write(name[len(root):], filled, os.stat(name).st_mode & 0o7777)
+
+
+def check(node):
+    """Prints what is not as described, and changes nothing."""
+    if "addresses" not in node.state:
+        found, reason = Metadata(node.want["metadata"]).get()
+        reason = reason or node.take(found)
+        if reason:
+            raise Wrong(reason)
+    wrong = node.problems()
+    for name, (content, _) in sorted(node.files(node.backend.unit).items()):
+        if not os.path.exists(path(name)) or read(name) != content:
+            wrong.append((name, "is not as described"))
+    for what, why in wrong:
+        print("%s: %s" % (what, why))
+    return 1 if wrong else 0
+
+
+def bring_up(node, start):
+    """Does everything within the time limit, and keeps some of it for the report."""
+    metadata = Metadata(node.want["metadata"])
+    events = node.want["events"]
+    limit = node.want["timeout"]
+    reserve = min(45, limit // 4)
+    told = []
+
+    def started():
+        if node.state.get("url") and not told:
+            told.append(True)
+            metadata.report(node.state["url"], events["started"], limit=reserve)
+
+    def late(*_):
+        raise Wrong("the time limit of %d s is over" % limit)
+
+    signal.signal(signal.SIGALRM, late)
+    signal.alarm(max(1, limit - reserve))
+    try:
+        node.learn(metadata, start + limit - reserve - 5, started)
+        node.apply()
+        node.name_node()
+        signal.alarm(0)
+    except (Wrong, OSError) as e:
+        signal.alarm(0)
+        log("failed:", e)
+        metadata.report(node.state.get("url"), events["failed"], str(e), limit=reserve)
+        return 1
+    metadata.report(node.state.get("url"), events["succeeded"], limit=reserve)
+    return 0
+
+
+def main():
+    global root
+    parser = argparse.ArgumentParser(description="Brings up this server's layer-2 networks, exactly as they are described.")
+    parser.add_argument("--check", action="store_true", help="say what is not as described, and change nothing")
+    parser.add_argument("--handover", action="store_true", help="wait until the platform's own network is gone, then finish")
+    parser.add_argument("--root", default="", help="the folder to take for / (for tests)")
+    options = parser.parse_args()
+    root = options.root
+    start = time.monotonic()
+    try:
+        node = Node(json.loads(read(DESCRIPTION)))
+        if options.check:
+            return check(node)
+        if options.handover:
+            return node.handover.wait()
+        with open(path("/run/l2cluster-network.lock"), "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            code = bring_up(node, start)
+        if node.handover and not code:
+            node.handover.within(start + node.want["timeout"])
+        return code
+    except (Wrong, OSError, ValueError) as e:
+        log("failed:", e)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
