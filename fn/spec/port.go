@@ -148,30 +148,52 @@ func (n network) families() []string {
 	return out
 }
 
+// way to a destination.
+type way struct {
+	network *network
+	metric  int64
+}
+
 // validateDestinations checks that servers have one way to a destination. Two
-// are fine where each network answers through a routing table of its own.
+// are fine where each network answers through a routing table of its own and
+// the routes differ in metric: of two with one metric the kernel keeps one.
 func validateDestinations(links []link) field.ErrorList {
 	var errs field.ErrorList
-	first := map[netip.Prefix]*network{}
+	ways := map[netip.Prefix][]way{}
 	for _, l := range links {
 		for i, r := range l.network.Routes {
 			d, err := netip.ParsePrefix(r.Destination)
 			if err != nil {
 				continue
 			}
-			other, again := first[d.Masked()]
-			if !again {
-				first[d.Masked()] = l.network
-				continue
+			w := way{network: l.network, metric: metric(d, r.Metric)}
+			if other := meets(w, ways[d.Masked()]); other != nil {
+				errs = append(errs, field.Invalid(l.network.path.Child("routes").Index(i).Child("destination"), r.Destination,
+					fmt.Sprintf("network %q on the same servers has a route there already; take one out, or give both networks sourceRouting: true and the routes different metrics", other.Name)))
 			}
-			if other.Name == l.network.Name || (other.SourceRouting && l.network.SourceRouting) {
-				continue
-			}
-			errs = append(errs, field.Invalid(l.network.path.Child("routes").Index(i).Child("destination"), r.Destination,
-				fmt.Sprintf("network %q on the same servers has a route there already; take one out, or give both networks sourceRouting: true", other.Name)))
+			ways[d.Masked()] = append(ways[d.Masked()], w)
 		}
 	}
 	return errs
+}
+
+// meets returns another network whose way a server cannot have beside this one.
+func meets(w way, others []way) *network {
+	for _, o := range others {
+		apart := o.network.SourceRouting && w.network.SourceRouting && o.metric != w.metric
+		if o.network.Name != w.network.Name && !apart {
+			return o.network
+		}
+	}
+	return nil
+}
+
+// metric that the kernel gives a route: without one 0, and in IPv6 1024.
+func metric(destination netip.Prefix, value int64) int64 {
+	if value == 0 && destination.Addr().Is6() {
+		return 1024
+	}
+	return value
 }
 
 // validateMachineMode checks what the mode of a pool's ports asks of its

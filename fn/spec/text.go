@@ -6,15 +6,15 @@ import "github.com/l2cluster/function-l2cluster/fn/spec/rule"
 // every marker of the schema to Validate too.
 var (
 	namespaceText = rule.NewText(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`, 63,
-		"a namespace: at most 63 lower-case letters, digits and dashes, for example team-a")
+		"a namespace of lower-case letters, digits and dashes, for example team-a")
 	nameText = rule.NewText(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`, 40,
-		"a DNS label: at most 40 lower-case letters, digits and dashes, for example storage")
+		"a DNS label of lower-case letters, digits and dashes, for example storage")
 	uuidText = rule.NewText(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`, 36,
 		"a UUID in lower case, for example 2f1e8e0e-3d0b-4c1e-9d0a-5b1f3a0c7d11")
 	domainText = rule.NewText(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`, 253,
 		"a DNS domain, for example cluster.local")
 	objectNameText = rule.NewText(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`, 253,
-		"the name of an object: lower-case letters, digits, dashes and dots")
+		"the name of an object, of lower-case letters, digits, dashes and dots")
 	kindText = rule.NewText(`^[A-Z][A-Za-z0-9]*$`, 63,
 		"a kind, for example InClusterIPPool")
 	versionText = rule.NewText(`^v1\.(0|[1-9][0-9]{0,2})\.(0|[1-9][0-9]{0,2})$`, 32,
@@ -24,19 +24,19 @@ var (
 	sshKeyText = rule.NewText(`^(ssh|ecdsa|sk)-[a-z0-9@.-]+ [A-Za-z0-9+/]+=*( [A-Za-z0-9@._+:/ -]*)?$`, 2048,
 		"one line of authorized_keys without options: type, key and, if wanted, a plain comment")
 	slugText = rule.NewText(`^[a-z0-9]([-a-z0-9._]*[a-z0-9])?$`, 63,
-		"a slug of the platform: lower-case letters, digits, dashes, dots and underscores, for example ubuntu_22_04")
+		"a slug of the platform, of lower-case letters, digits, dashes, dots and underscores, for example ubuntu_22_04")
 	reservationText = rule.NewText(`^(next-available|[0-9a-f-]{36}(,[0-9a-f-]{36})*)$`, 1024,
 		"next-available, or UUIDs of hardware reservations separated by commas")
 	tagText = rule.NewText(`^[A-Za-z0-9][A-Za-z0-9_.:/=-]*$`, 80,
-		"a tag: letters, digits and _.:/=- after a letter or digit")
+		"a tag of letters, digits and _.:/=- after a letter or digit")
 	interfaceText = rule.NewText(`^[a-z][a-z0-9_.-]*$`, 15,
-		"an interface name of at most 15 bytes: a lower-case letter, then lower-case letters, digits, _, . and -")
+		"an interface name (a lower-case letter, then lower-case letters, digits, _, . and -)")
 	rangeText = rule.NewText(`^[0-9a-f:.]+(-[0-9a-f:.]+|/[0-9]{1,3})?$`, 79,
 		"a range such as 10.60.10.2-10.60.10.40, a single address or a block, in lower case and without spaces")
 	taintKeyText = rule.NewText(`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`, 317,
 		"a qualified name, for example dedicated or example.org/dedicated")
 	taintValueText = rule.NewText(`^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$`, 63,
-		"a label value: at most 63 letters, digits, dashes, dots and underscores")
+		"a label value of letters, digits, dashes, dots and underscores")
 	maxUnhealthyText = rule.NewText(`^([0-9]{1,4}|[0-9]{1,2}%|100%)$`, 5,
 		"a number of machines or a percentage, for example 2 or 40%")
 	portText = rule.NewText(`^(bond[01]|eth[0-3])$`, 5,

@@ -6,14 +6,14 @@ import "github.com/l2cluster/function-l2cluster/fn/spec/rule"
 // contents of files and commands, has none but a length.
 var (
 	labelText = rule.NewText(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`, 63,
-		"a namespace: at most 63 lower-case letters, digits and dashes")
+		"a namespace of lower-case letters, digits and dashes")
 	metroText = rule.NewText(`^[a-z]{2}$`, 2, "a metro's two-letter code, for example da")
 	slugText  = rule.NewText(`^[a-z0-9]([-a-z0-9._]*[a-z0-9])?$`, 63,
-		"a slug of the platform: lower-case letters, digits, dashes, dots and underscores")
+		"a slug of the platform, of lower-case letters, digits, dashes, dots and underscores")
 	objectNameText = rule.NewText(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`, 253,
-		"the name of an object: lower-case letters, digits, dashes and dots")
+		"the name of an object, of lower-case letters, digits, dashes and dots")
 	secretKeyText = rule.NewText(`^[-._a-zA-Z0-9]+$`, 253,
-		"the key of a Secret: letters, digits, dashes, dots and underscores")
+		"the key of a Secret, of letters, digits, dashes, dots and underscores")
 	baseURLText = rule.NewText(`^https?://[A-Za-z0-9.:\[\]-]+(/[A-Za-z0-9._~/-]*)?$`, 255,
 		"a base URL without query, for example https://api.equinix.com/metal/v1")
 	manifestURLText = rule.NewText(`^https?://[A-Za-z0-9._~:/?@+,=%-]+$`, 1024,
@@ -28,5 +28,5 @@ var (
 	osPrefixText    = rule.NewText(`^[a-z0-9][-a-z0-9._]*$`, 63,
 		"the beginning of an operating system's slug, for example ubuntu")
 	addOnText = rule.NewText(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`, 40,
-		"a DNS label: at most 40 lower-case letters, digits and dashes")
+		"a DNS label of lower-case letters, digits and dashes")
 )

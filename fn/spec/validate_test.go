@@ -1,0 +1,105 @@
+package spec
+
+import (
+	"testing"
+
+	"github.com/l2cluster/function-l2cluster/input/v1beta1"
+)
+
+func TestValidateGood(t *testing.T) {
+	cases := map[string]validation{
+		"Unchanged": {reason: "The claim that the other cases change is good.", change: func(*Spec, *v1beta1.Input) {}},
+		"NoNetworks": {
+			reason: "A cluster without networks is a cluster.",
+			change: func(s *Spec, _ *v1beta1.Input) {
+				s.Networks, s.VRFs, s.Workers, s.ControlPlane.Ports = nil, nil, nil, nil
+			},
+		},
+		"OneControlPlaneServer": {
+			reason: "A single server is fine with surge.",
+			change: func(s *Spec, _ *v1beta1.Input) { s.ControlPlane.Replicas = 1 },
+		},
+		"NoSurge": {
+			reason: "Three servers can be replaced one by one (C39).",
+			change: func(s *Spec, _ *v1beta1.Input) {
+				s.ControlPlane.Rollout = &ControlPlaneRollout{MaxSurge: pointer[int32](0)}
+				s.Workers[0].Rollout = &WorkerRollout{MaxSurge: pointer[int32](0)}
+			},
+		},
+		"WithoutCloudController": {
+			reason: "KUBE_VIP and an own node address need no cloud controller (C32).",
+			change: func(s *Spec, in *v1beta1.Input) {
+				in.Equinix.CloudController.Kind = v1beta1.CloudControllerNone
+				s.VIPManager = KubeVIP
+				s.Workers[0].Ports[0].Networks[0].NodeIP = true
+			},
+		},
+		"ReservationsHonoured": {
+			reason: "The platform team says that the provider honours them.",
+			change: func(s *Spec, in *v1beta1.Input) {
+				in.Equinix.HardwareReservations = true
+				s.ControlPlane.HardwareReservationID = "next-available"
+			},
+		},
+		"Allowed": {
+			reason: "What the platform team allows is allowed.",
+			change: func(_ *Spec, in *v1beta1.Input) {
+				in.Allowed = v1beta1.Allowed{Metros: []string{"sv", "da"}, MachineTypes: []string{"c3.small.x86"}, OperatingSystems: []string{"ubuntu_22_04"}}
+			},
+		},
+		"ObservedVRF": {
+			reason: "The ranges of a VRF that is only observed are not known.",
+			change: func(s *Spec, _ *v1beta1.Input) {
+				s.VRFs[0] = VRF{Name: "edge", VRFID: "7d1c5a52-5c2e-4b0c-8f58-0b5d7a1c9e01"}
+			},
+		},
+		"TwoGatewaysOfOneNetwork": {
+			reason: "An IPv6 network may name its router in either field.",
+			change: func(s *Spec, _ *v1beta1.Input) {
+				s.Networks[1].IPAddresses, s.Networks[1].Gateway, s.Networks[1].GatewayIPv6 = []string{"2001:db8:61::/64"}, "", "2001:db8:61::1"
+			},
+		},
+		"RoutesTwiceWithSourceRouting": {
+			reason: "Own tables and different metrics keep two ways apart (C15).",
+			change: func(s *Spec, _ *v1beta1.Input) {
+				s.Networks[0].SourceRouting, s.Networks[1].SourceRouting = true, true
+				s.Networks[1].Routes = []Route{{Destination: "10.60.0.0/16", Gateway: "10.61.20.1", Metric: 100}}
+			},
+		},
+		"NarrowPlatformRoute": {
+			reason: "In pure layer 2 there is no route of the platform's (C15).",
+			change: func(s *Spec, _ *v1beta1.Input) {
+				s.Networks[2].Routes = []Route{{Destination: "10.0.0.0/8", Gateway: "10.62.0.1"}}
+			},
+		},
+		"ExcludeAndPoolRange": {
+			reason: "Ranges, single addresses and blocks of either family.",
+			change: func(s *Spec, _ *v1beta1.Input) {
+				s.Networks[0].Exclude = []string{"10.60.10.20", "2001:db8:60:10::/112"}
+				s.Workers[0].Ports[0].Networks[0].AssignmentRange = "10.60.10.128/25"
+			},
+		},
+		"NodeLabels": {
+			reason: "Domains that Cluster API syncs, that a kubelet may set, and one's own.",
+			change: func(s *Spec, _ *v1beta1.Input) {
+				s.Workers[0].Labels = map[string]string{
+					"rack": "4", "example.org/site": "east", "node-role.kubernetes.io/storage": "",
+					"node-restriction.kubernetes.io/tier": "a", "x.node-restriction.kubernetes.io/tier": "a",
+					"node.cluster.x-k8s.io/pool": "a", "node.kubernetes.io/class": "a", "topology.kubernetes.io/zone": "da11",
+				}
+				s.ControlPlane.Labels = map[string]string{"node-role.kubernetes.io/control-plane": ""}
+			},
+		},
+		"VLAN254": {
+			reason: "Its routing table is 10254, not the kernel's main table 254 (C18).",
+			change: func(s *Spec, _ *v1beta1.Input) { s.Networks[1].VXLAN, s.Networks[1].SourceRouting = 254, true },
+		},
+		"SmallestMTUs": {
+			reason: "1280 with IPv6 and 576 without are the smallest (C19).",
+			change: func(s *Spec, _ *v1beta1.Input) { s.Networks[0].MTU, s.Networks[1].MTU = 1280, 576 },
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, tc.run)
+	}
+}
