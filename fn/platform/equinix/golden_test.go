@@ -69,8 +69,14 @@ networks:
 controlPlane: {replicas: 1, machineType: c3.small.x86, os: ubuntu_22_04, ports: [{name: bond0, networks: [{name: backup}]}]}
 `
 
+// tb is what tests and property tests have in common.
+type tb interface {
+	Helper()
+	Fatal(args ...any)
+}
+
 // clusterOf is a cluster as the function's earlier steps would make it.
-func clusterOf(t testing.TB, claim, input string) infra.Cluster {
+func clusterOf(t tb, claim, input string) infra.Cluster {
 	t.Helper()
 	s, in := &spec.Spec{}, &v1beta1.Input{}
 	if err := yaml.UnmarshalStrict([]byte(claim), s); err != nil {
