@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"testing"
 	"time"
 
 	"github.com/crossplane/function-sdk-go/logging"
@@ -38,7 +37,14 @@ spec:
 
 type object = map[string]any
 
-func parse(t testing.TB, text string) object {
+// failer is a test, or a property that is being tested.
+type failer interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
+func parse(t failer, text string) object {
 	t.Helper()
 	var o object
 	if err := yaml.Unmarshal([]byte(text), &o); err != nil {
@@ -61,7 +67,7 @@ func composition(input object) object {
 	}}}
 }
 
-func run(t testing.TB, in render.Input) render.Output {
+func run(t failer, in render.Input) render.Output {
 	t.Helper()
 	out, err := render.Run(context.Background(), newFunction(), in)
 	if err != nil {
@@ -71,13 +77,13 @@ func run(t testing.TB, in render.Input) render.Output {
 }
 
 // expand a claim for which nothing exists yet, and fail on a fatal result.
-func expand(t testing.TB, claim object) map[string]object {
+func expand(t failer, claim object) map[string]object {
 	t.Helper()
 	return desired(t, run(t, render.Input{Composite: claim}))
 }
 
 // desired objects by key.
-func desired(t testing.TB, out render.Output) map[string]object {
+func desired(t failer, out render.Output) map[string]object {
 	t.Helper()
 	if out.Fatal() {
 		t.Fatalf("fatal: %s", out.Response.GetResults()[0].GetMessage())
