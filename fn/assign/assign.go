@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -82,11 +83,15 @@ func poolKey(s Scope, vlan int, subnet netip.Prefix) string {
 func demandKey(machine, address string) string { return machine + "/" + address }
 
 // Addresses decides who gets which address. It returns an error when the
-// composite's own record cannot be read: going on without it could give an
-// address twice.
+// composite's own record cannot be read, since going on without it could give an
+// address twice, and when a subnet was changed under machines that hold addresses
+// of it.
 func Addresses(in Input) (Result, error) {
 	record, err := readRecord(in.Status)
 	if err != nil {
+		return Result{}, err
+	}
+	if err := in.subnetsStay(record); err != nil {
 		return Result{}, err
 	}
 	others, unreadable := readOthers(in)
@@ -103,6 +108,41 @@ func Addresses(in Input) (Result, error) {
 		return Result{}, err
 	}
 	return in.result(book, unreadable)
+}
+
+// subnetsStay refuses another subnet on a VLAN whose machines hold addresses of
+// the old one: they would go on using those, and somebody else could get them.
+func (in Input) subnetsStay(record ipam.Record) error {
+	machines := map[string]bool{}
+	for _, m := range in.Facts.Machines {
+		machines[m.Name] = true
+	}
+	for _, key := range slices.Sorted(maps.Keys(record)) {
+		vlan, subnet, ok := parsePoolKey(key)
+		network, changed := in.changed(vlan, subnet)
+		if !ok || !changed {
+			continue
+		}
+		for _, holder := range slices.Sorted(maps.Keys(record[key].Held)) {
+			if machine, _, _ := strings.Cut(holder, "/"); machines[machine] {
+				return fmt.Errorf("cannot change the subnet of network %q: machine %s holds %s of %s; put %s back, or take the network off the ports and wait until its machines have let go",
+					network, machine, record[key].Held[holder], subnet, subnet)
+			}
+		}
+	}
+	return nil
+}
+
+// changed says whether the VLAN is still the cluster's and has other subnets of
+// that family only.
+func (in Input) changed(vlan int, subnet netip.Prefix) (network string, changed bool) {
+	for _, n := range in.Plan.Networks {
+		if n.VLAN != vlan || !n.Links {
+			continue
+		}
+		return n.Name, !slices.ContainsFunc(n.Subnets, func(s plan.Subnet) bool { return s.Prefix == subnet })
+	}
+	return "", false
 }
 
 func readRecord(status object.View) (ipam.Record, error) {

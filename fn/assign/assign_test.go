@@ -271,3 +271,22 @@ func TestOutsidePool(t *testing.T) {
 		t.Errorf("the bound address is delivered like our own: got %q", got)
 	}
 }
+
+func TestSubnetUnderMachines(t *testing.T) {
+	in := input(t, "10.60.10.2-10.60.10.40", five...)
+	in.Status = status(t, addresses(t, in).Record)
+	in.Plan.Networks[0].Subnets[0].Prefix = netip.MustParsePrefix("10.60.11.0/24")
+	in.Plan.Networks[0].Subnets[0].Ranges, in.Plan.Networks[0].Subnets[0].Gateway = nil, netip.Addr{}
+	for i := range in.Plan.Pools {
+		in.Plan.Pools[i].Links[0].Subnets[0].Prefix = netip.MustParsePrefix("10.60.11.0/24")
+	}
+	_, err := assign.Addresses(in)
+	want := `cannot change the subnet of network "storage": machine cp-0 holds 10.60.10.2/24 of 10.60.10.0/24; put 10.60.10.0/24 back, or take the network off the ports and wait until its machines have let go`
+	if err == nil || err.Error() != want {
+		t.Errorf("machines would go on using addresses that somebody else could get:\nwant %s\ngot  %v", want, err)
+	}
+	in.Facts.Machines = nil
+	if _, err := assign.Addresses(in); err != nil {
+		t.Errorf("without machines a subnet may change: %v", err)
+	}
+}
