@@ -43,6 +43,7 @@ run-example: ## Show what the smallest example expands to.
 .PHONY: test
 test: ## Run all quick tests: the function's own and those of quick suites.
 	go test $(RACE) ./...
+	@[[ -n "$${EQUINIX_CRDS_DIR:-}" ]] || echo "EQUINIX_CRDS_DIR names no folder with the Equinix provider's CRDs: its objects are not checked against them"
 	@for m in $(QUICK); do echo "== $$m"; (cd $$m && go test $(RACE) ./...); done
 
 .PHONY: test-slow

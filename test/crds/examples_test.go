@@ -38,6 +38,7 @@ func TestExamples(t *testing.T) {
 	if err := v.AddXRD(xrd); err != nil {
 		t.Fatal(err)
 	}
+	role := rules(t, root)
 	for _, e := range all {
 		t.Run(e.Name, func(t *testing.T) {
 			claim, xr := document(t, e.Claim), document(t, e.XR)
@@ -48,7 +49,12 @@ func TestExamples(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				printed(t, v, xr, documents(t, out))
+				docs := documents(t, out)
+				printed(t, v, xr, docs)
+				for _, d := range docs[1:] {
+					u := &unstructured.Unstructured{Object: d}
+					mayCompose(t, v, role, u.GetAPIVersion(), u.GetKind())
+				}
 			}
 		})
 	}

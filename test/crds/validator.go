@@ -12,8 +12,8 @@ import (
 	"os"
 	"path/filepath"
 
-	xpv1 "github.com/crossplane/crossplane/apis/v2/apiextensions/v1"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/xcrd"
+	xpv1 "github.com/crossplane/crossplane/apis/v2/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
@@ -32,6 +32,7 @@ type Validator struct {
 
 // kind is one version of a kind.
 type kind struct {
+	plural     string
 	namespaced bool
 	structural *schema.Structural
 	schema     validation.SchemaValidator
@@ -60,10 +61,20 @@ func Load(dirs ...string) (*Validator, error) {
 	return v, nil
 }
 
-// Has says whether the schema of a kind is known.
-func (v *Validator) Has(apiVersion, k string) bool {
-	_, ok := v.kinds[schemagvk.FromAPIVersionAndKind(apiVersion, k)]
-	return ok
+// Resource is the plural name under which a kind is served, as permissions name
+// it, or nothing when no CRD serves it.
+func (v *Validator) Resource(apiVersion, k string) string {
+	return v.kinds[schemagvk.FromAPIVersionAndKind(apiVersion, k)].plural
+}
+
+// Serves says whether any version of a resource, by its plural name, is served.
+func (v *Validator) Serves(group, plural string) bool {
+	for gvk, k := range v.kinds {
+		if gvk.Group == group && k.plural == plural {
+			return true
+		}
+	}
+	return false
 }
 
 // AddXRD adds the composite resource, and the claim if there is one, of a
@@ -122,6 +133,7 @@ func (v *Validator) add(crd *extv1.CustomResourceDefinition) error {
 		if err != nil {
 			return fmt.Errorf("cannot use the schema of %q version %q: %w", crd.Name, version.Name, err)
 		}
+		k.plural = crd.Spec.Names.Plural
 		k.namespaced = crd.Spec.Scope == extv1.NamespaceScoped
 		v.kinds[schemagvk.GroupVersionKind{Group: crd.Spec.Group, Version: version.Name, Kind: crd.Spec.Names.Kind}] = k
 	}
