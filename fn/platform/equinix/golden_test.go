@@ -188,3 +188,33 @@ func text(t *testing.T, v any) string {
 	}
 	return string(b)
 }
+
+// The machines of a cluster on their way: one that has everything, one whose
+// server is new, and one without a server.
+func TestGoldenMachines(t *testing.T) {
+	c := clusterOf(t, twoVLANs, "")
+	first, second, third := worker("edge-general-aaaaa"), worker("edge-general-bbbbb"), worker("edge-general-ccccc")
+	second.Device, second.Ports, third.Device = device2, nil, ""
+	f, d := facts(first, second, third), infra.Delivery{}
+	d.Set(first.Name, "vlan1000.ipv4", "10.60.10.2/24")
+	d.Set(first.Name, "vlan1001.ipv4", "10.60.20.2/24")
+	d.Set(second.Name, "vlan1000.ipv4", "10.60.10.3/24")
+	d.Set(third.Name, "vlan1000.ipv4", "10.60.10.4/24")
+	before := byKey(compose(t, c, f, d))
+	for key, status := range map[string]map[string]any{
+		"machine-edge-general-aaaaa-port-bond0": {
+			"conditions": conditions("Ready"),
+			"atProvider": map[string]any{"bonded": true, "layer2": false, "vlanIds": []any{vlanUUID, dataUUID}},
+		},
+		"machine-edge-general-aaaaa-custom-data": {"conditions": conditions("Ready")},
+		"machine-edge-general-bbbbb-custom-data": {"conditions": conditions("!Ready")},
+	} {
+		c.Observed[key] = seen(before[key], status)
+	}
+	i := compose(t, c, f, d)
+	i.Objects = slices.DeleteFunc(i.Objects, func(o object.Object) bool {
+		return o.Part != object.PartPorts && o.Part != object.PartDelivery
+	})
+	i.Bootstrap = nil
+	golden(t, "Ports and custom data of three machines.", "Machines", document(t, i))
+}
