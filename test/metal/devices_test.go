@@ -76,6 +76,9 @@ func TestDeviceLife(t *testing.T) {
 	if got := text(unassign("bond0", "1000")(s)); got != wantErr {
 		t.Errorf("unassigning while deprovisioning: %q", got)
 	}
+	if status, body := w.post(http.MethodPut, "/metal/v1/devices/"+s.id, `{"customdata":{}}`); status != 422 {
+		t.Errorf("changing it while deprovisioning: %d %s", status, body)
+	}
 	if err := remove(); err != nil {
 		t.Errorf("deleting it again: %v", err)
 	}

@@ -580,3 +580,16 @@ func TestBulk(t *testing.T) {
 		t.Error("bulk_enable left a port out")
 	}
 }
+
+func TestVLANOfOtherProject(t *testing.T) {
+	w := newWorld(t, metal.Options{})
+	v, err := w.tryVLAN(other, metalv1.VirtualNetworkCreateInput{Metro: new("da"), Vxlan: new(int32(2000))})
+	must(w, v, err)
+	s := w.server("c3.small.x86")
+	for _, name := range []string{v.GetId(), "2000"} {
+		want := `422 Unprocessable Entity Virtual network "` + name + `" was not found in the project and metro of port bond0`
+		if diff := cmp.Diff(want, text(assign("bond0", name)(s))); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}
