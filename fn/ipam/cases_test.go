@@ -484,3 +484,46 @@ func TestPoolLeaves(t *testing.T) {
 	s.in.Pools = pools
 	check(t, "And starts anew when it comes back.", "10.60.10.2/24", addresses(s.run("m1"))["m1"])
 }
+
+// An address that a machine was thought to have, or that was bound for it, may
+// still be answered for.
+func TestCorrectedAddressCoolsDown(t *testing.T) {
+	s := newStory(t, "10.60.10.2-10.60.10.9")
+	s.in.Record = Record{poolKey: {Held: hold("m1", "10.60.10.20/24", "x", "10.60.10.30/24"), Pending: []string{"x"}}}
+	s.in.Demands = []Demand{
+		{Key: "m1", Pool: poolKey, Delivered: prefix("10.60.10.7/24")},
+		{Key: "x", Pool: poolKey, External: true, Fixed: prefix("10.60.10.31/24")},
+	}
+	book, err := Assign(s.in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, "Both got the other address.", map[string]string{"m1": "10.60.10.7/24", "x": "10.60.10.31/24"}, addresses(book))
+	check(t, "The range because the record is out of date, .20 and .30 because they were held.", []Release{
+		{At: start, Addresses: mustRanges(t, "10.60.10.2-10.60.10.6", "10.60.10.8-10.60.10.9", "10.60.10.20", "10.60.10.30")},
+	}, book.Record[poolKey].Released)
+}
+
+// A record that nobody may change is not even tidied up.
+func TestIncompleteLeavesTheRecordAlone(t *testing.T) {
+	s := newStory(t, "10.60.10.2-10.60.10.9")
+	untidy := Record{poolKey: {
+		Held: hold("m1", "10.60.10.2/24"),
+		Used: mustRanges(t, "10.60.10.4-10.60.10.9", "10.60.10.2-10.60.10.5"),
+		Released: []Release{
+			{At: start.Add(-time.Hour), Addresses: mustRanges(t, "10.60.10.9", "10.60.10.2-10.60.10.4")},
+			{At: start.Add(-2 * time.Hour), Addresses: mustRanges(t, "10.60.10.8")},
+		},
+	}}
+	s.in.Record, s.in.Complete = untidy, false
+	check(t, "It stays as it is.", untidy, s.run("m1", "m2").Record)
+	s.in.Complete = true
+	check(t, "Otherwise it is tidied up: in order, without overlaps, without what is held.", PoolRecord{
+		Held: hold("m1", "10.60.10.2/24"),
+		Used: mustRanges(t, "10.60.10.2-10.60.10.9"),
+		Released: []Release{
+			{At: start.Add(-2 * time.Hour), Addresses: mustRanges(t, "10.60.10.8")},
+			{At: start.Add(-time.Hour), Addresses: mustRanges(t, "10.60.10.3-10.60.10.4", "10.60.10.9")},
+		},
+	}, s.run("m1").Record[poolKey])
+}

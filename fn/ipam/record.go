@@ -54,12 +54,16 @@ type Release struct {
 	Addresses Ranges `json:"addresses"`
 }
 
-// Encode writes a record as JSON; the same record gives the same bytes. It
+// Encode writes a record as JSON, an object even if the record is nil; the same
+// record gives the same bytes. It
 // fails on values that Decode refuses: addresses or ranges that are not valid,
 // times beyond the year 9999.
 func (r Record) Encode() ([]byte, error) {
 	if err := r.check(); err != nil {
 		return nil, fmt.Errorf("cannot encode the record of addresses: %w", err)
+	}
+	if r == nil {
+		r = Record{}
 	}
 	out, err := json.Marshal(r)
 	if err != nil {
