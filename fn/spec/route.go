@@ -24,7 +24,7 @@ var platformRoute = netip.MustParsePrefix("10.0.0.0/8")
 func validateNetworkRoutes(n network) field.ErrorList {
 	path := n.path.Child("routes")
 	errs := rule.AtMostItems(path, len(n.Routes), maxRoutes)
-	seen := rule.Seen[netip.Prefix]{}
+	seen := rule.Seen[string]{}
 	for i, r := range n.Routes {
 		p := path.Index(i)
 		if r.Metric != 0 {
@@ -33,7 +33,7 @@ func validateNetworkRoutes(n network) field.ErrorList {
 		destination, e := n.validateDestination(p.Child("destination"), r.Destination)
 		errs = append(errs, e...)
 		if len(e) == 0 {
-			errs = append(errs, seen.Add(p.Child("destination"), destination)...)
+			errs = append(errs, seen.Add(p.Child("destination"), destination.String())...)
 		}
 		errs = append(errs, n.validateRouteGateway(p.Child("gateway"), r.Gateway, destination)...)
 	}
