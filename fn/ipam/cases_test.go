@@ -104,7 +104,8 @@ func check(t *testing.T, reason string, want, got any) {
 // Every machine has an address of its own, for as long as it exists.
 func TestOneAddressEach(t *testing.T) {
 	s := newStory(t, "10.60.10.2-10.60.10.40")
-	five := []string{"cp-0", "cp-1", "cp-2", "w-0", "w-1"}
+	six := []string{"cp-0", "cp-1", "cp-2", "w-0", "w-1", "w-2"}
+	five := six[:5]
 	want := map[string]string{
 		"cp-0": "10.60.10.2/24", "cp-1": "10.60.10.3/24", "cp-2": "10.60.10.4/24", "w-0": "10.60.10.5/24", "w-1": "10.60.10.6/24",
 	}
@@ -117,7 +118,7 @@ func TestOneAddressEach(t *testing.T) {
 	settled := s.run(five...)
 	check(t, "When nothing happens, nothing is written.", again.Record, settled.Record)
 
-	grown := s.run(append(five, "w-2")...)
+	grown := s.run(six...)
 	want["w-2"] = "10.60.10.7/24"
 	check(t, "One more machine gets the next address.", want, addresses(grown))
 	shrunk := s.run(five...)
@@ -296,6 +297,7 @@ func TestCapacityWithSurge(t *testing.T) {
 type pair struct{ older, younger *story }
 
 func newPair(t *testing.T) pair {
+	t.Helper()
 	p := pair{newStory(t, "10.60.10.2-10.60.10.10"), newStory(t, "10.60.10.2-10.60.10.10")}
 	p.look()
 	return p

@@ -1,6 +1,7 @@
 package ipam
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -217,7 +218,7 @@ func (m *model) inOrder() []string {
 
 // capacity is what the figures should be.
 func (m *model) capacity() []Capacity {
-	var out []Capacity
+	out := make([]Capacity, 0, len(m.ranges))
 	for _, name := range slices.Sorted(maps.Keys(m.ranges)) {
 		c := Capacity{Pool: "p", Range: name, Wanted: 3}
 		own := map[int]bool{}
@@ -273,7 +274,7 @@ func (m *model) decide(t *rapid.T, in Input) Book {
 	if diff := gocmp.Diff(book, shuffled, values); diff != "" {
 		t.Fatalf("the order of the input matters: %s", diff)
 	}
-	if string(kept) != string(m.canonical(t)) {
+	if !bytes.Equal(kept, m.canonical(t)) {
 		t.Fatalf("the input was changed: from %s to %s", m.record, kept)
 	}
 	return book
@@ -425,7 +426,7 @@ func (m *model) blind(t *rapid.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(got) != string(m.canonical(t)) {
+	if !bytes.Equal(got, m.canonical(t)) {
 		t.Fatalf("an incomplete reading changed %s to %s", m.record, got)
 	}
 	for _, d := range in.Demands {
@@ -506,7 +507,7 @@ func (m *model) settle(t *rapid.T) {
 	}
 	before, _ := json.Marshal(book.Record)
 	after, _ := json.Marshal(m.run(t).Record)
-	if string(before) != string(after) {
+	if !bytes.Equal(before, after) {
 		t.Fatalf("nothing happened, and the record changed from %s to %s", before, after)
 	}
 }

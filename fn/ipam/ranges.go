@@ -67,7 +67,7 @@ func parseCIDR(s string) (netipx.IPRange, error) {
 		return netipx.IPRange{}, errors.New("want a CIDR such as 10.60.10.0/24 or 2001:db8::/64")
 	}
 	if p.Addr().Is4In6() {
-		return netipx.IPRange{}, errors.New("an IPv4 address is written without ::ffff:")
+		return netipx.IPRange{}, errors.New("write an IPv4 address without ::ffff: in front")
 	}
 	if p != p.Masked() {
 		return netipx.IPRange{}, fmt.Errorf("host bits are set, write %s for the network or %s for the address", p.Masked(), p.Addr())
@@ -81,7 +81,7 @@ func parseAddr(s string) (netip.Addr, error) {
 		return netip.Addr{}, fmt.Errorf("%q is not an IP address", s)
 	}
 	if a.Is4In6() {
-		return netip.Addr{}, errors.New("an IPv4 address is written without ::ffff:")
+		return netip.Addr{}, errors.New("write an IPv4 address without ::ffff: in front")
 	}
 	return a, nil
 }

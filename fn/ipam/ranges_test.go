@@ -18,26 +18,26 @@ var values = cmp.Options{
 	cmpopts.EquateEmpty(),
 }
 
-func mustRanges(t testing.TB, in ...string) []netipx.IPRange {
-	t.Helper()
-	var out []netipx.IPRange
+func mustRanges(tb testing.TB, in ...string) []netipx.IPRange {
+	tb.Helper()
+	out := make([]netipx.IPRange, 0, len(in))
 	for _, s := range in {
 		r, err := ParseRange(s)
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		out = append(out, r)
 	}
 	return out
 }
 
-func mustSet(t testing.TB, in ...string) *netipx.IPSet {
-	t.Helper()
-	return setOf(mustRanges(t, in...)...)
+func mustSet(tb testing.TB, in ...string) *netipx.IPSet {
+	tb.Helper()
+	return setOf(mustRanges(tb, in...)...)
 }
 
 func texts(ranges []netipx.IPRange) []string {
-	var out []string
+	out := make([]string, 0, len(ranges))
 	for _, r := range ranges {
 		out = append(out, formatRange(r))
 	}

@@ -1,6 +1,7 @@
 package ipam
 
 import (
+	"bytes"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -119,19 +120,19 @@ func TestRecordIsBounded(t *testing.T) {
 	}
 	// One machine after the other, each released in a second of its own:
 	// machine i has address 10.0.0.0 + i + 1.
-	const machines = 1000
+	const machines = 400
 	for i := range machines {
 		in.Now = in.Now.Add(time.Second)
 		step(fmt.Sprint("m", i))
 	}
 	in.Now = in.Now.Add(time.Second)
 	book := step()
-	check(t, "All 1000 are cooling down, so all are remembered.", machines, len(book.Record[pool].Released))
+	check(t, "All 400 are cooling down, so all are remembered.", machines, len(book.Record[pool].Released))
 	in.Now = in.Now.Add(time.Hour)
 	book = step()
 	check(t, "Of those that have cooled down the newest are kept.", KeptReleases, len(book.Record[pool].Released))
-	check(t, "1000 - 256 = 744 are older; the next is 10.0.0.0 + 745 = 10.0.2.233.", Ranges(mustRanges(t, "10.0.2.233")), book.Record[pool].Released[0].Addresses)
-	check(t, "What was used is one range up to 10.0.0.0 + 1000 = 10.0.3.232.", Ranges(mustRanges(t, "10.0.0.1-10.0.3.232")), book.Record[pool].Used)
+	check(t, "400 - 256 = 144 are older; the next is 10.0.0.0 + 145.", Ranges(mustRanges(t, "10.0.0.145")), book.Record[pool].Released[0].Addresses)
+	check(t, "What was used is one range up to 10.0.0.0 + 400 = 10.0.1.144.", Ranges(mustRanges(t, "10.0.0.1-10.0.1.144")), book.Record[pool].Used)
 }
 
 // Used addresses that lie scattered melt together from the lowest, so that the
@@ -209,7 +210,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		if again, err := Decode(once); err != nil {
 			t.Fatalf("what was written cannot be read: %v", err)
-		} else if twice, _ := again.Encode(); string(once) != string(twice) {
+		} else if twice, _ := again.Encode(); !bytes.Equal(once, twice) {
 			t.Errorf("written %s, then %s", once, twice)
 		}
 	})

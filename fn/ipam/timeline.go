@@ -28,8 +28,9 @@ func spanOf(a netip.Addr, at int64) span {
 
 // spansOf returns a set as spans released at the beginning of time.
 func spansOf(set *netipx.IPSet) []span {
-	var out []span
-	for _, r := range rangesOf(set) {
+	ranges := rangesOf(set)
+	out := make([]span, 0, len(ranges))
+	for _, r := range ranges {
 		out = append(out, span{IPRange: r, at: beginning})
 	}
 	return out

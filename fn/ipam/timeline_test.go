@@ -23,8 +23,9 @@ const window = 32
 
 // drawSpans draws spans of the window, which may overlap in any way.
 func drawSpans(t *rapid.T) []span {
-	var out []span
-	for range rapid.IntRange(0, 12).Draw(t, "spans") {
+	n := rapid.IntRange(0, 12).Draw(t, "spans")
+	out := make([]span, 0, n)
+	for range n {
 		from := rapid.IntRange(0, window-1).Draw(t, "from")
 		last := window - 1
 		if from < 16 {
