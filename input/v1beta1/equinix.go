@@ -70,8 +70,8 @@ func validateCloudController(c CloudController, path *field.Path) field.ErrorLis
 // validateTimeouts checks that one call fits into the time of all, and all into
 // the time that Crossplane has for a reconcile.
 func validateTimeouts(e Equinix, path *field.Path) field.ErrorList {
-	errs := validateDuration(path.Child("callTimeout"), e.CallTimeout, 1, maxTotalTimeout)
-	errs = append(errs, validateDuration(path.Child("totalTimeout"), e.TotalTimeout, 1, maxTotalTimeout)...)
+	errs := validateDuration(path.Child("callTimeout"), e.CallTimeout, minTimeout, maxTotalTimeout)
+	errs = append(errs, validateDuration(path.Child("totalTimeout"), e.TotalTimeout, minTimeout, maxTotalTimeout)...)
 	if len(errs) == 0 && e.CallTimeout.Duration > e.TotalTimeout.Duration {
 		errs = append(errs, field.Invalid(path.Child("callTimeout"), e.CallTimeout.Duration.String(),
 			"must not be more than totalTimeout, "+e.TotalTimeout.Duration.String()))

@@ -22,6 +22,7 @@ const (
 // Bounds of times. Crossplane gives all functions of a reconcile two minutes
 // together; a server that waits for its network for half an hour has no network.
 const (
+	minTimeout        = time.Millisecond
 	maxTotalTimeout   = time.Minute
 	minNetworkTimeout = time.Minute
 	maxNetworkTimeout = 30 * time.Minute
