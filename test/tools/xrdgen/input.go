@@ -18,12 +18,16 @@ const (
 	inputFolder  = "package/function/input"
 )
 
-// generateInput writes the definition into the function's package, and the
-// copies beside the types.
-func generateInput(root string) error {
+// generateInput writes the definition into the function's package below out,
+// and the deep copies beside the types.
+func generateInput(root, out string) error {
+	rule := genall.OutputArtifacts{
+		Config: genall.OutputToDirectory(filepath.Join(out, inputFolder)),
+		Code:   genall.OutputToDirectory(filepath.Join(out, inputPackage)),
+	}
 	omit := true
 	for _, g := range []genall.Generator{&crd.Generator{OmitToolVersion: &omit}, &deepcopy.Generator{}} {
-		if err := runGenerator(root, g); err != nil {
+		if err := runGenerator(root, g, rule); err != nil {
 			return err
 		}
 	}
@@ -31,7 +35,7 @@ func generateInput(root string) error {
 }
 
 // runGenerator over the input's package.
-func runGenerator(root string, g genall.Generator) error {
+func runGenerator(root string, g genall.Generator, rule genall.OutputRule) error {
 	pkgs, err := load(root, inputPackage)
 	if err != nil {
 		return err
@@ -43,15 +47,15 @@ func runGenerator(root string, g genall.Generator) error {
 	ctx := &genall.GenerationContext{
 		Collector:  &markers.Collector{Registry: registry},
 		Roots:      pkgs,
-		Checker:    &loader.TypeChecker{},
-		OutputRule: genall.OutputArtifacts{Config: genall.OutputToDirectory(filepath.Join(root, inputFolder))},
+		Checker:    &loader.TypeChecker{NodeFilters: genall.Generators{&g}.CheckFilters()},
+		OutputRule: rule,
 		InputRule:  genall.InputFromFileSystem,
 	}
 	if err := g.Generate(ctx); err != nil {
-		return err
+		return fmt.Errorf("cannot generate from %q: %w", inputPackage, err)
 	}
 	if loader.PrintErrors(pkgs, packages.TypeError) {
-		return fmt.Errorf("cannot read the types of %s", inputPackage)
+		return fmt.Errorf("cannot read the types of %q", inputPackage)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -14,32 +15,33 @@ import (
 func main() {
 	root := flag.String("root", "../../..", "folder of the function's module")
 	flag.Parse()
-	if err := run(*root, flag.Args()); err != nil {
+	if err := run(*root, *root, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "xrdgen:", err)
 		os.Exit(1)
 	}
 }
 
-// run generates the named outputs below root.
-func run(root string, outputs []string) error {
+// run generates the named outputs from the types below root into files below
+// out.
+func run(root, out string, outputs []string) error {
 	if len(outputs) == 0 {
-		return fmt.Errorf("say what to generate: xrd, input or both")
+		return errors.New("say what to generate: xrd, input or both")
 	}
 	for _, output := range outputs {
-		if err := generate(root, output); err != nil {
+		if err := generate(root, out, output); err != nil {
 			return fmt.Errorf("cannot generate %q: %w", output, err)
 		}
 	}
 	return nil
 }
 
-func generate(root, output string) error {
+func generate(root, out, output string) error {
 	switch output {
 	case "xrd":
-		return generateXRDs(root)
+		return generateXRDs(root, out)
 	case "input":
-		return generateInput(root)
+		return generateInput(root, out)
 	default:
-		return fmt.Errorf("it is not one of xrd and input")
+		return errors.New("it is not one of xrd and input")
 	}
 }

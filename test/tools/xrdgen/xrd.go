@@ -67,26 +67,40 @@ type definitionVersion struct {
 	Schema         apiextensionsv1.CustomResourceValidation         `json:"schema"`
 }
 
-func generateXRDs(root string) error {
-	v, err := claimVersion(root)
+// generateXRDs writes both definitions below out.
+func generateXRDs(root, out string) error {
+	definitions, err := newDefinitions(root)
 	if err != nil {
 		return err
 	}
+	for file, d := range definitions {
+		if err := write(filepath.Join(out, file), d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newDefinitions are the definitions by the files that they belong in: one that
+// has claims, and one for control planes that have left claims behind.
+func newDefinitions(root string) (map[string]definition, error) {
+	v, err := claimVersion(root)
+	if err != nil {
+		return nil, err
+	}
 	composite := names{Kind: "XL2Cluster", ListKind: "XL2ClusterList", Plural: "xl2clusters", Singular: "xl2cluster", ShortNames: []string{"xl2c"}}
 	claim := names{Kind: claimType, ListKind: "L2ClusterList", Plural: "l2clusters", Singular: "l2cluster", ShortNames: []string{"l2c"}}
-	// Only this version of the API has claims and connection secrets; its scope
-	// is LegacyCluster when it says nothing else.
-	claims := newDefinition("v1", definitionSpec{
-		Group: group, Names: composite, ClaimNames: &claim, ConnectionSecretKeys: []string{"kubeconfig"},
-		Versions: []definitionVersion{v},
-	})
-	modern := newDefinition("v2", definitionSpec{
-		Group: group, Scope: "Cluster", Names: composite, Versions: []definitionVersion{v},
-	})
-	if err := write(filepath.Join(root, claimsFile), claims); err != nil {
-		return err
-	}
-	return write(filepath.Join(root, modernFile), modern)
+	return map[string]definition{
+		// Only this version of the API has claims and connection secrets; its
+		// scope is LegacyCluster when it says nothing else.
+		claimsFile: newDefinition("v1", definitionSpec{
+			Group: group, Names: composite, ClaimNames: &claim, ConnectionSecretKeys: []string{"kubeconfig"},
+			Versions: []definitionVersion{v},
+		}),
+		modernFile: newDefinition("v2", definitionSpec{
+			Group: group, Scope: "Cluster", Names: composite, Versions: []definitionVersion{v},
+		}),
+	}, nil
 }
 
 func newDefinition(apiVersion string, s definitionSpec) definition {
