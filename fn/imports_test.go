@@ -33,7 +33,7 @@ const (
 // is named here, so a reader of one of them knows what it can be about.
 var mayImport = map[string][]string{
 	"fn":          {"fn/function", "fn/render", crossplane, grpc, "github.com/alecthomas/kong", "k8s.io/apimachinery/pkg/util/yaml"},
-	"fn/function": {"fn", "input", crossplane, fieldError},
+	"fn/function": {"fn", "input", crossplane, fieldError, "k8s.io/utils/lru"},
 	"fn/render":   {"fn/object", "fn/plan", "fn/spec", "fn/xr", crossplane, protobuf, encodeYAML, "github.com/google/uuid"},
 
 	// The boundary to Crossplane: only it knows what a request looks like.

@@ -38,8 +38,27 @@ type Cluster struct {
 	// Bootstrap is what the machines of each pool do before they are nodes, in
 	// its final order, by pool.
 	Bootstrap map[string]bootstrap.Bootstrap
-	// Observed composed objects by key.
-	Observed map[string]object.View
+}
+
+// Composed are the Cluster API objects of a cluster. They depend on nothing that
+// was observed; only whether they are ready does.
+type Composed []composed
+
+type composed struct {
+	object object.Object
+	ready  readiness
+}
+
+// Observe says of each object whether it is ready. The objects share their
+// bodies, which must not be changed.
+func (c Composed) Observe(observed map[string]object.View) []object.Object {
+	out := make([]object.Object, 0, len(c))
+	for _, item := range c {
+		o := item.object
+		o.Ready, o.Why = item.ready(observed[o.Key])
+		out = append(out, o)
+	}
+	return out
 }
 
 // ErrIncomplete says that a pool of the plan is missing from the claim, from the
@@ -49,7 +68,7 @@ var ErrIncomplete = errors.New("the pool is not in the claim, or has no machine 
 // Compose the Cluster API objects of a cluster: first those of the cluster, then
 // those of each pool in the plan's order, then add-ons. An error says what does
 // not fit into Cluster API's own limits, or ErrIncomplete.
-func Compose(c Cluster) ([]object.Object, error) {
+func Compose(c Cluster) (Composed, error) {
 	composer := composer{Cluster: c, workers: make(map[string]spec.WorkerPool, len(c.Spec.Workers))}
 	for _, w := range c.Spec.Workers {
 		composer.workers[w.Name] = w
@@ -75,7 +94,7 @@ type composer struct {
 	Cluster
 
 	workers map[string]spec.WorkerPool
-	objects []object.Object
+	objects Composed
 }
 
 // add an API object under a key, with what says whether it is ready.
@@ -84,9 +103,7 @@ func (c *composer) add(key string, typed any, ready readiness) error {
 	if err != nil {
 		return err
 	}
-	o := object.Object{Key: key, Body: body, Part: object.PartCluster}
-	o.Ready, o.Why = ready(c.Observed[key])
-	c.objects = append(c.objects, o)
+	c.objects = append(c.objects, composed{object.Object{Key: key, Body: body, Part: object.PartCluster}, ready})
 	return nil
 }
 

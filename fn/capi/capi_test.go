@@ -84,12 +84,18 @@ func machineTemplate(name string) object.Reference {
 
 func compose(t *testing.T, c Cluster) map[string]object.Object {
 	t.Helper()
+	return composeIn(t, c, nil)
+}
+
+// composeIn composes a cluster of which something is observed.
+func composeIn(t *testing.T, c Cluster, observed map[string]object.View) map[string]object.Object {
+	t.Helper()
 	objects, err := Compose(c)
 	if err != nil {
 		t.Fatalf("Compose: %v", err)
 	}
 	out := make(map[string]object.Object, len(objects))
-	for _, o := range objects {
+	for _, o := range objects.Observe(observed) {
 		if _, twice := out[o.Key]; twice {
 			t.Errorf("two objects have the key %q", o.Key)
 		}
@@ -126,7 +132,7 @@ func TestComposeGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got strings.Builder
-	for _, o := range objects {
+	for _, o := range objects.Observe(nil) {
 		body, err := yaml.Marshal(o.Body)
 		if err != nil {
 			t.Fatal(err)
@@ -596,7 +602,7 @@ func TestDeterminism(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(first, again); diff != "" {
+		if diff := cmp.Diff(first.Observe(nil), again.Observe(nil)); diff != "" {
 			t.Fatalf("the same cluster twice: -first, +again:\n%s", diff)
 		}
 	}
@@ -616,7 +622,7 @@ func TestNames(t *testing.T) {
 			rt.Fatalf("Compose: %v", err)
 		}
 		keys, names := map[string]bool{}, map[string]bool{}
-		for _, o := range objects {
+		for _, o := range objects.Observe(nil) {
 			name, _ := at(o.Body, "metadata", "name").(string)
 			kind, _ := o.Body["kind"].(string)
 			if keys[o.Key] || names[kind+"/"+name] {

@@ -63,11 +63,11 @@ func TestReadiness(t *testing.T) {
 			if key == "bootstrap" {
 				key = templateKey(t, compose(t, c), "general")
 			}
-			c.Observed = map[string]object.View{}
+			observed := map[string]object.View{}
 			if tc.observed != "" {
-				c.Observed[key] = view(t, tc.observed)
+				observed[key] = view(t, tc.observed)
 			}
-			got := compose(t, c)[key]
+			got := composeIn(t, c, observed)[key]
 			if got.Ready != tc.ready || !strings.HasPrefix(got.Why, tc.why) || tc.why == "" && got.Why != "" {
 				t.Errorf("%s\ngot %v %q, want %v %q", tc.reason, got.Ready, got.Why, tc.ready, tc.why)
 			}

@@ -4,6 +4,7 @@ package function
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/crossplane/function-sdk-go/logging"
@@ -11,8 +12,7 @@ import (
 
 	"github.com/l2cluster/function-l2cluster/fn/assign"
 	"github.com/l2cluster/function-l2cluster/fn/capi"
-	"github.com/l2cluster/function-l2cluster/fn/plan"
-	"github.com/l2cluster/function-l2cluster/fn/platform"
+	"github.com/l2cluster/function-l2cluster/fn/infra"
 	"github.com/l2cluster/function-l2cluster/fn/report"
 	"github.com/l2cluster/function-l2cluster/fn/xr"
 )
@@ -23,11 +23,16 @@ type Function struct {
 
 	log logging.Logger
 	now func() time.Time
+
+	// What follows from a wish alone is worked out once: Crossplane calls twice
+	// in every reconcile, and wishes change rarely.
+	understood *memo[understood]
+	composed   *memo[capi.Composed]
 }
 
 // New returns a function that logs to log and takes the time from now.
 func New(log logging.Logger, now func() time.Time) *Function {
-	return &Function{log: log, now: now}
+	return &Function{log: log, now: now, understood: newMemo[understood](), composed: newMemo[capi.Composed]()}
 }
 
 // RunFunction expands one composite: one straight line from what a claim asks
@@ -38,21 +43,11 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 	if err != nil {
 		return f.fail(rsp, err)
 	}
-	warnings, err := validate(snapshot)
+	wish, err := f.understand(snapshot)
 	if err != nil {
 		return f.fail(rsp, err)
 	}
-	cluster, err := identify(snapshot)
-	if err != nil {
-		return f.fail(rsp, err)
-	}
-	if cluster.Plan, err = plan.Build(snapshot.Spec); err != nil {
-		return f.fail(rsp, err)
-	}
-	metal, err := platform.New(snapshot.Input.Platform)
-	if err != nil {
-		return f.fail(rsp, err)
-	}
+	cluster, metal := wish.in(snapshot), wish.platform
 	xr.Require(rsp, requirements(metal, cluster))
 	facts, err := metal.Facts(ctx, sources(snapshot, cluster))
 	if err != nil {
@@ -66,20 +61,35 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 	if err != nil {
 		return f.fail(rsp, err)
 	}
-	nodes, err := bootstraps(cluster, infrastructure)
+	composed, err := f.compose(snapshot, cluster, infrastructure)
 	if err != nil {
 		return f.fail(rsp, err)
 	}
-	objects, err := capi.Compose(capiCluster(cluster, infrastructure, nodes))
-	if err != nil {
-		return f.fail(rsp, err)
-	}
-	outcome := report.Report(reportInput(snapshot, cluster, facts, addresses, warnings, append(infrastructure.Objects, objects...)))
-	outcome.Kept = kept(snapshot, outcome.Objects, infrastructure)
+	claims, keptClaims := assign.Claims(cluster, facts)
+	objects := slices.Concat(infrastructure.Objects, claims, composed.Observe(snapshot.Observed))
+	outcome := report.Report(reportInput(snapshot, cluster, facts, addresses, wish.warnings, objects))
+	outcome.Kept = slices.Concat(kept(snapshot, objects), infrastructure.Kept, keptClaims)
 	if err := xr.Write(rsp, snapshot, outcome); err != nil {
 		return f.fail(rsp, err)
 	}
 	return rsp, nil
+}
+
+// understand what a wish means.
+func (f *Function) understand(s xr.Snapshot) (understood, error) {
+	return f.understood.do(s.Wish, func() (understood, error) { return understand(s) })
+}
+
+// compose the Cluster API objects. What they need of the infrastructure follows
+// from the wish as well.
+func (f *Function) compose(s xr.Snapshot, c infra.Cluster, i infra.Infrastructure) (capi.Composed, error) {
+	return f.composed.do(s.Wish, func() (capi.Composed, error) {
+		nodes, err := bootstraps(c, i)
+		if err != nil {
+			return nil, err
+		}
+		return capi.Compose(capiCluster(c, i, nodes))
+	})
 }
 
 // fail answers a request that cannot be served. The gRPC call itself succeeds:

@@ -310,3 +310,17 @@ func TestNothingThatOthersOwn(t *testing.T) {
 		t.Errorf("the autoscaler owns the replicas of its pool: got %v", got)
 	}
 }
+
+// TestEveryErrorAtOnce: a value that cannot be decoded hides no other error.
+func TestEveryErrorAtOnce(t *testing.T) {
+	claim := parse(t, base)
+	specOf(claim)["controlPlane"].(object)["replicas"] = 2.5
+	specOf(claim)["workers"].([]any)[0].(object)["machinetypo"] = "x"
+	specOf(claim)["networks"].([]any)[0].(object)["vxlan"] = 4000.0
+	got := fatal(run(t, render.Input{Composite: claim}).Response)
+	for _, want := range []string{"spec.controlPlane.replicas: Invalid value: 2.5", `spec.workers[0]: Invalid value: "machinetypo"`, "spec.networks[0].vxlan: Invalid value: 4000"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("want %q in %q", want, got)
+		}
+	}
+}

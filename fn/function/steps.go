@@ -27,17 +27,46 @@ import (
 // settled is how long a response is good for when nothing moves.
 const settled = time.Minute
 
-// validate claim and input. The input comes first: a claim cannot be judged by
-// rules that are themselves wrong.
-func validate(s xr.Snapshot) ([]string, error) {
-	if errs := v1beta1.Validate(s.Input); len(errs) > 0 {
-		return nil, &xr.InvalidError{Fault: xr.PlatformTeam, What: "the function's input", Errors: errs}
+// understood is what a wish means, whatever the world has decided: it never
+// changes, so it is worked out once.
+type understood struct {
+	// cluster without what was observed.
+	cluster infra.Cluster
+	// platform that the cluster is on.
+	platform platform.Platform
+	// warnings about the claim.
+	warnings []string
+}
+
+// in the world of a request.
+func (u understood) in(s xr.Snapshot) infra.Cluster {
+	c := u.cluster
+	c.Observed = s.Observed
+	return c
+}
+
+// understand decodes, validates, names and plans. The input comes first: a claim
+// cannot be judged by rules that are themselves wrong.
+func understand(s xr.Snapshot) (understood, error) {
+	input, errs := s.Input()
+	if err := s.InputError(errs, v1beta1.Validate(input)); err != nil {
+		return understood{}, err
 	}
-	errs, warnings := spec.Validate(s.Spec, s.Input)
-	if len(errs) > 0 {
-		return nil, &xr.InvalidError{Fault: xr.User, What: s.Identity.String(), Errors: errs}
+	claim, errs := s.Claim()
+	wrong, warnings := spec.Validate(claim, input)
+	err := s.ClaimError(errs, wrong)
+	if err != nil {
+		return understood{}, err
 	}
-	return warnings, nil
+	out := understood{warnings: warnings}
+	if out.cluster, err = identify(s.Identity, claim, input); err != nil {
+		return understood{}, err
+	}
+	if out.cluster.Plan, err = plan.Build(claim); err != nil {
+		return understood{}, err
+	}
+	out.platform, err = platform.New(input.Platform)
+	return out, err
 }
 
 // clusterNameLimit keeps the tag with which the infrastructure provider finds a
@@ -49,15 +78,14 @@ const clusterNameLimit = 41
 // from that of a claim of the same name in another namespace by a hash of the
 // namespace: the infrastructure provider finds a cluster's elastic address by
 // project and cluster name alone.
-func identify(s xr.Snapshot) (infra.Cluster, error) {
-	id := s.Identity
+func identify(id xr.Identity, claim *spec.Spec, input *v1beta1.Input) (infra.Cluster, error) {
 	if id.Namespace != "" {
 		return infra.Cluster{}, &xr.InvalidError{Fault: xr.PlatformTeam, What: id.String(), Errors: field.ErrorList{field.Invalid(
 			field.NewPath("metadata", "namespace"), id.Namespace,
 			"a namespaced composite cannot compose the cluster-scoped VLANs and ports; install the XRD with claims, or the one of scope Cluster")}}
 	}
 	namespace := id.ClaimNamespace
-	for _, other := range []string{s.Spec.Namespace, s.Input.Namespace} {
+	for _, other := range []string{claim.Namespace, input.Namespace} {
 		if namespace == "" {
 			namespace = other
 		}
@@ -74,7 +102,7 @@ func identify(s xr.Snapshot) (infra.Cluster, error) {
 	return infra.Cluster{
 		Name:      object.Name(clusterNameLimit, name, object.Hash(namespace)[:enough]),
 		Namespace: namespace,
-		Spec:      s.Spec, Input: s.Input, Observed: s.Observed,
+		Spec:      claim, Input: input,
 	}, nil
 }
 
@@ -92,12 +120,12 @@ func sources(s xr.Snapshot, c infra.Cluster) infra.Sources {
 
 func addressInput(s xr.Snapshot, c infra.Cluster, f infra.Facts) assign.Input {
 	return assign.Input{
-		Scope: assign.Scope{Project: s.Spec.ProjectID, Metro: s.Spec.Metro},
+		Scope: assign.Scope{Project: c.Spec.ProjectID, Metro: c.Spec.Metro},
 		Plan:  c.Plan, Facts: f, Status: s.Status,
 		Others:   s.Required[assign.Composites],
 		Self:     assign.Self{UID: s.Identity.UID, Created: s.Identity.Created},
 		Bound:    assign.Bound(c.Plan, f, s.Required[assign.BoundAddresses]),
-		CoolDown: s.Input.Network.CoolDown.Duration,
+		CoolDown: c.Input.Network.CoolDown.Duration,
 		Now:      s.Now,
 	}
 }
@@ -154,7 +182,7 @@ func network(c infra.Cluster, pool plan.Pool) (bootstrap.Bootstrap, error) {
 func capiCluster(c infra.Cluster, i infra.Infrastructure, nodes map[string]bootstrap.Bootstrap) capi.Cluster {
 	return capi.Cluster{
 		Name: c.Name, Namespace: c.Namespace, Spec: c.Spec, Input: c.Input, Plan: c.Plan,
-		Infrastructure: i.Cluster, Machines: i.Machines, Bootstrap: nodes, Observed: c.Observed,
+		Infrastructure: i.Cluster, Machines: i.Machines, Bootstrap: nodes,
 	}
 }
 
@@ -165,6 +193,7 @@ func reportInput(s xr.Snapshot, c infra.Cluster, f infra.Facts, a assign.Result,
 	}
 }
 
-func kept(s xr.Snapshot, desired []object.Object, i infra.Infrastructure) []string {
-	return append(keep.Templates(desired, s.Observed, s.Required[capi.RequireMachineSets]), i.Kept...)
+// kept are the templates that are not desired any more and still needed.
+func kept(s xr.Snapshot, desired []object.Object) []string {
+	return keep.Templates(desired, s.Observed, s.Required[capi.RequireMachineSets])
 }

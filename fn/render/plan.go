@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/l2cluster/function-l2cluster/fn/plan"
+	"github.com/l2cluster/function-l2cluster/fn/spec"
 	"github.com/l2cluster/function-l2cluster/fn/xr"
 )
 
@@ -28,16 +29,20 @@ func (o Output) PrintPlan(w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("cannot print the plan: %w", err)
 	}
-	p, err := plan.Build(s.Spec)
+	claim, errs := s.Claim()
+	if len(errs) > 0 {
+		return fmt.Errorf("cannot print the plan: %w", errs.ToAggregate())
+	}
+	p, err := plan.Build(claim)
 	if err != nil {
 		return fmt.Errorf("cannot print the plan: %w", err)
 	}
 	status := o.Response.GetDesired().GetComposite().GetResource().GetFields()["status"].GetStructValue()
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "Cluster %s, Kubernetes %s, project %s, metro %s\n", status.GetFields()["clusterName"].GetStringValue(),
-		s.Spec.KubernetesVersion, s.Spec.ProjectID, s.Spec.Metro)
-	printPools(t, s, p)
-	printNetworks(t, s, p, status)
+		claim.KubernetesVersion, claim.ProjectID, claim.Metro)
+	printPools(t, claim, p)
+	printNetworks(t, claim, p, status)
 	printMachines(t, status)
 	o.printObjects(t)
 	if err := t.Flush(); err != nil {
@@ -46,9 +51,9 @@ func (o Output) PrintPlan(w io.Writer) error {
 	return nil
 }
 
-func printPools(w io.Writer, s xr.Snapshot, p plan.Plan) {
-	types := map[string]string{plan.ControlPlanePool: s.Spec.ControlPlane.MachineType}
-	for _, worker := range s.Spec.Workers {
+func printPools(w io.Writer, claim *spec.Spec, p plan.Plan) {
+	types := map[string]string{plan.ControlPlanePool: claim.ControlPlane.MachineType}
+	for _, worker := range claim.Workers {
 		types[worker.Name] = worker.MachineType
 	}
 	fmt.Fprint(w, "\nPOOL\tMACHINES\tSURGE\tTYPE\tOS\tMODE\tNETWORKS\n")
@@ -71,13 +76,13 @@ func links(p plan.Pool) string {
 	return cmp.Or(strings.Join(out, ", "), "-")
 }
 
-func printNetworks(w io.Writer, s xr.Snapshot, p plan.Plan, status *structpb.Struct) {
+func printNetworks(w io.Writer, claim *spec.Spec, p plan.Plan, status *structpb.Struct) {
 	if len(p.Networks) == 0 {
 		return
 	}
 	existing := map[string]bool{}
 	assignments := map[string]string{}
-	for _, n := range s.Spec.Networks {
+	for _, n := range claim.Networks {
 		existing[n.Name] = n.VLANID != ""
 		assignments[n.Name] = string(n.Assignment)
 	}

@@ -5,8 +5,7 @@ package xr
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,11 +13,13 @@ import (
 	"time"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/l2cluster/function-l2cluster/fn/object"
 	"github.com/l2cluster/function-l2cluster/fn/spec"
+	"github.com/l2cluster/function-l2cluster/fn/spec/strict"
 	"github.com/l2cluster/function-l2cluster/input/v1beta1"
 )
 
@@ -38,12 +39,11 @@ type Identity struct {
 type Snapshot struct {
 	// Identity of the composite.
 	Identity Identity
-	// Spec of the claim, with defaults, not yet validated.
-	Spec *spec.Spec
+	// Wish tells what the claim and the platform team ask for apart from every
+	// other wish: the same for the same identity, spec and input.
+	Wish string
 	// Status that the composite had, as it was written by an earlier run.
 	Status object.View
-	// Input of the platform team, with defaults, not yet validated.
-	Input *v1beta1.Input
 	// Observed composed objects by key.
 	Observed map[string]object.View
 	// Conditions of the composite by type, as an earlier run left them.
@@ -54,6 +54,8 @@ type Snapshot struct {
 	Credentials map[string]map[string][]byte
 	// Now is when the run began.
 	Now time.Time
+
+	spec, input *structpb.Struct
 }
 
 // Fault says whose fault an unusable request is.
@@ -101,8 +103,8 @@ var machinery = []string{
 	"publishConnectionDetailsTo", "resourceRef", "resourceRefs", "writeConnectionSecretToRef",
 }
 
-// Read a request. It returns an *InvalidError when claim or input cannot be
-// decoded; whether their values make sense is for their own validation to say.
+// Read a request. It returns an error for a composite or an input that cannot
+// be encoded.
 func Read(req *fnv1.RunFunctionRequest, now time.Time) (Snapshot, error) {
 	composite := req.GetObserved().GetComposite().GetResource()
 	s := Snapshot{
@@ -113,16 +115,80 @@ func Read(req *fnv1.RunFunctionRequest, now time.Time) (Snapshot, error) {
 		Required:    readRequired(req.GetRequiredResources()),
 		Credentials: readCredentials(req.GetCredentials()),
 		Now:         now,
+		spec:        withoutMachinery(composite.GetFields()["spec"].GetStructValue()),
+		input:       req.GetInput(),
 	}
-	var errs []error
 	var err error
-	if s.Input, err = readInput(req.GetInput()); err != nil {
-		errs = append(errs, err)
+	s.Wish, err = s.wish()
+	return s, err
+}
+
+func (s Snapshot) wish() (string, error) {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q", []string{s.Identity.Namespace, s.Identity.Name, s.Identity.ClaimNamespace, s.Identity.ClaimName})
+	for _, part := range []*structpb.Struct{s.spec, s.input} {
+		b, err := proto.MarshalOptions{Deterministic: true}.Marshal(part)
+		if err != nil {
+			return "", fmt.Errorf("cannot read %s: %w", s.Identity, err)
+		}
+		fmt.Fprintf(h, "%d:", len(b))
+		h.Write(b)
 	}
-	if s.Spec, err = readSpec(s.Identity, composite.GetFields()["spec"].GetStructValue()); err != nil {
-		errs = append(errs, err)
+	return string(h.Sum(nil)), nil
+}
+
+// Claim decodes what the claim asks for, with defaults, and says what cannot be
+// decoded. What can is in the spec all the same, so that its values can be
+// judged together with the errors.
+func (s Snapshot) Claim() (*spec.Spec, field.ErrorList) {
+	out := &spec.Spec{}
+	errs := strict.Decode(ToMap(s.spec), out, field.NewPath("spec"))
+	spec.Default(out)
+	return out, errs
+}
+
+// Input decodes what the platform team decided, in the same way.
+func (s Snapshot) Input() (*v1beta1.Input, field.ErrorList) {
+	out := &v1beta1.Input{}
+	errs := strict.Decode(ToMap(s.input), out, field.NewPath("input"))
+	v1beta1.Default(out)
+	return out, errs
+}
+
+// ClaimError says what is wrong with the claim: what could not be decoded, and
+// what is judged wrong of the rest. It is nil when nothing is.
+func (s Snapshot) ClaimError(undecoded, wrong field.ErrorList) error {
+	return invalid(User, s.Identity.String(), undecoded, wrong)
+}
+
+// InputError says what is wrong with the function's input, in the same way.
+func (s Snapshot) InputError(undecoded, wrong field.ErrorList) error {
+	return invalid(PlatformTeam, "the function's input", undecoded, wrong)
+}
+
+func invalid(fault Fault, what string, undecoded, wrong field.ErrorList) error {
+	told := map[string]bool{}
+	for _, err := range undecoded {
+		told[err.Field] = true
 	}
-	return s, errors.Join(errs...)
+	// A value that could not be decoded reads as missing.
+	errs := slices.DeleteFunc(slices.Concat(undecoded, wrong), func(err *field.Error) bool {
+		return err.Type == field.ErrorTypeRequired && told[err.Field] && !slices.Contains(undecoded, err)
+	})
+	if len(errs) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(errs, func(a, b *field.Error) int { return strings.Compare(a.Field, b.Field) })
+	return &InvalidError{Fault: fault, What: what, Errors: errs}
+}
+
+// withoutMachinery is the part of a composite's spec that the claim wrote.
+func withoutMachinery(s *structpb.Struct) *structpb.Struct {
+	fields := maps.Clone(s.GetFields())
+	for _, name := range machinery {
+		delete(fields, name)
+	}
+	return &structpb.Struct{Fields: fields}
 }
 
 func readIdentity(v view) Identity {
@@ -146,52 +212,6 @@ func (i Identity) String() string {
 		return fmt.Sprintf("%s %s/%s", spec.ClaimKind, i.ClaimNamespace, i.ClaimName)
 	}
 	return fmt.Sprintf("%s %s", spec.CompositeKind, i.Name)
-}
-
-func readSpec(id Identity, s *structpb.Struct) (*spec.Spec, error) {
-	fields := maps.Clone(s.GetFields())
-	for _, name := range machinery {
-		delete(fields, name)
-	}
-	out := &spec.Spec{}
-	if err := decode(&structpb.Struct{Fields: fields}, out, field.NewPath("spec")); err != nil {
-		return nil, &InvalidError{Fault: User, What: id.String(), Errors: field.ErrorList{err}}
-	}
-	spec.Default(out)
-	return out, nil
-}
-
-func readInput(s *structpb.Struct) (*v1beta1.Input, error) {
-	out := &v1beta1.Input{}
-	if err := decode(s, out, field.NewPath("input")); err != nil {
-		return nil, &InvalidError{Fault: PlatformTeam, What: "the function's input", Errors: field.ErrorList{err}}
-	}
-	v1beta1.Default(out)
-	return out, nil
-}
-
-// decode a struct strictly: a field that nobody reads is a typo, and whoever
-// wrote it must hear of it.
-func decode(s *structpb.Struct, into any, path *field.Path) *field.Error {
-	b, err := json.Marshal(ToMap(s))
-	if err != nil {
-		return field.InternalError(path, fmt.Errorf("cannot encode: %w", err))
-	}
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	err = d.Decode(into)
-	var mismatch *json.UnmarshalTypeError
-	if errors.As(err, &mismatch) {
-		at := path
-		if mismatch.Field != "" {
-			at = path.Child(mismatch.Field)
-		}
-		return field.Invalid(at, mismatch.Value, "must be of type "+mismatch.Type.String())
-	}
-	if err != nil {
-		return field.Invalid(path, field.OmitValueType{}, err.Error())
-	}
-	return nil
 }
 
 func readObserved(resources map[string]*fnv1.Resource) map[string]object.View {
