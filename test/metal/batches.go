@@ -93,48 +93,52 @@ func (c *Cloud) finish(b *batch) {
 }
 
 // outcome is what hangs on the port after the batch: what goes is taken off
-// before anything is added, and natives come last.
+// before anything is added, and natives come last, whatever the order of the
+// lines.
 func (b *batch) outcome(c *Cloud) (attachment, error) {
-	want := b.port.attachment
 	if _, there := c.ports.get(b.port.id); !there {
-		return want, unprocessable("Port %s is gone", b.port.name)
+		return attachment{}, unprocessable("Port %s is gone", b.port.name)
 	}
 	if err := c.changeable(b.port); err != nil {
-		return want, err
+		return attachment{}, err
 	}
-	steps := []func(batchItem) (attachment, error){
-		func(i batchItem) (attachment, error) {
-			if i.assign {
-				return want, nil
-			}
-			return want.without(b.port, i.vlan)
-		},
-		func(i batchItem) (attachment, error) {
-			if !i.assign {
-				return want, nil
-			}
-			if _, there := c.vlans.get(i.vlan.id); !there {
-				return want, unprocessable("Virtual network %d is gone", i.vlan.vxlan)
-			}
-			return want.with(b.port, i.vlan)
-		},
-		func(i batchItem) (attachment, error) {
-			if !i.assign || !i.native {
-				return want, nil
-			}
-			return want.withNative(b.port, i.vlan)
-		},
-	}
-	for _, step := range steps {
+	want := b.port.attachment
+	for _, phase := range []func(attachment, batchItem) (attachment, error){b.takeOff, c.add(b), b.makeNative} {
 		for _, item := range b.items {
-			next, err := step(item)
+			next, err := phase(want, item)
 			if err != nil {
-				return b.port.attachment, err
+				return attachment{}, err
 			}
 			want = next
 		}
 	}
 	return want, nil
+}
+
+func (b *batch) takeOff(a attachment, i batchItem) (attachment, error) {
+	if i.assign {
+		return a, nil
+	}
+	return a.without(b.port, i.vlan)
+}
+
+func (c *Cloud) add(b *batch) func(attachment, batchItem) (attachment, error) {
+	return func(a attachment, i batchItem) (attachment, error) {
+		if !i.assign {
+			return a, nil
+		}
+		if _, there := c.vlans.get(i.vlan.id); !there {
+			return a, unprocessable("Virtual network %d is gone", i.vlan.vxlan)
+		}
+		return a.with(b.port, i.vlan)
+	}
+}
+
+func (b *batch) makeNative(a attachment, i batchItem) (attachment, error) {
+	if !i.assign || !i.native {
+		return a, nil
+	}
+	return a.withNative(b.port, i.vlan)
 }
 
 func messagesOf(err error) []string {

@@ -25,73 +25,89 @@ func minutes(queued, provisioning, deprovisioning int) metal.Schedule {
 	}}
 }
 
+// look is what is seen of a device.
+type look struct {
+	State            string
+	Ports, Addresses int
+}
+
+func (w *world) look(id string) look {
+	w.t.Helper()
+	got, resp, err := w.client.DevicesApi.FindDeviceById(w.ctx, id).Execute()
+	if resp != nil && resp.StatusCode == http.StatusNotFound {
+		return look{State: "gone"}
+	}
+	must(w, got, err)
+	return look{string(got.GetState()), len(got.NetworkPorts), len(got.IpAddresses)}
+}
+
 func TestDeviceLife(t *testing.T) {
 	w := newWorld(t, metal.Options{Schedule: minutes(1, 5, 3)})
-	v := w.vlan("da", 1000)
-	d := w.create("node", "c3.small.x86", "da")
-	type look struct {
-		State            string
-		Ports, Addresses int
-	}
-	see := func() look {
-		got, resp, err := w.client.DevicesApi.FindDeviceById(w.ctx, d.GetId()).Execute()
-		if resp != nil && resp.StatusCode == http.StatusNotFound {
-			return look{State: "gone"}
-		}
-		must(w, got, err)
-		return look{string(got.GetState()), len(got.NetworkPorts), len(got.IpAddresses)}
-	}
-	check := func(when string, want look) {
-		t.Helper()
-		if diff := cmp.Diff(want, see()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", when, diff)
-		}
-	}
+	id := w.create("node", "c3.small.x86", "da").GetId()
 	remove := func() error {
-		_, err := w.client.DevicesApi.DeleteDevice(w.ctx, d.GetId()).ForceDelete(true).Execute()
+		_, err := w.client.DevicesApi.DeleteDevice(w.ctx, id).ForceDelete(true).Execute()
 		return err
 	}
-	check("when created", look{State: "queued"})
-	w.clock.Advance(time.Minute)
-	check("after a minute", look{"provisioning", 3, 2})
-	if got := text(remove()); got != "422 Unprocessable Entity Cannot delete a device while it is provisioning" {
-		t.Errorf("deleting it while provisioning: %q", got)
+	const early = "422 Unprocessable Entity Cannot delete a device while it is provisioning"
+	steps := []struct {
+		reason string
+		wait   time.Duration
+		want   look
+		remove string // what a deletion says then
+	}{
+		{"A new one is queued and has no hardware.", 0, look{State: "queued"}, early},
+		{"It is queued for a minute.", time.Minute - time.Second, look{State: "queued"}, early},
+		{"It has ports and addresses while it is installed.", time.Second, look{"provisioning", 3, 2}, early},
+		{"It is installed for five minutes.", 5*time.Minute - time.Second, look{"provisioning", 3, 2}, early},
+		{"It is active.", time.Second, look{"active", 3, 2}, ""},
+		{"A deleted one goes on to exist.", 0, look{"deprovisioning", 3, 2}, ""},
+		{"A second deletion does not prolong it.", 3*time.Minute - time.Second, look{"deprovisioning", 3, 2}, ""},
+		{"It is gone.", time.Second, look{State: "gone"}, "404 Not Found Not found"},
 	}
-	w.clock.Advance(5 * time.Minute)
-	check("after six minutes", look{"active", 3, 2})
+	for _, s := range steps {
+		w.clock.Advance(s.wait)
+		if diff := cmp.Diff(s.want, w.look(id)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", s.reason, diff)
+		}
+		if diff := cmp.Diff(s.remove, text(remove())); diff != "" {
+			t.Errorf("%s Deletion (-want +got):\n%s", s.reason, diff)
+		}
+	}
+}
 
-	s := w.serverOf(w.device(d.GetId()))
+func TestDeprovisioningHoldsEverything(t *testing.T) {
+	w := newWorld(t, metal.Options{Schedule: minutes(0, 0, 3)})
+	v := w.vlan("da", 1000)
+	s := w.server("c3.small.x86")
 	if err := assign("bond0", "1000")(s); err != nil {
 		t.Fatal(err)
 	}
-	if err := remove(); err != nil {
+	if _, err := w.client.DevicesApi.DeleteDevice(w.ctx, s.id).Execute(); err != nil {
 		t.Fatal(err)
 	}
-	w.clock.Advance(3*time.Minute - time.Second)
-	check("while deprovisioning", look{"deprovisioning", 3, 2})
-	if got := s.shape("bond0").VLANs; len(got) != 1 {
-		t.Errorf("a server that is deprovisioning holds VLANs %v, want the one that it had", got)
+	deleteVLAN := func() error {
+		_, err := w.client.VLANsApi.DeleteVirtualNetwork(w.ctx, v.GetId()).Execute()
+		return err
 	}
-	wantErr := "422 Unprocessable Entity Port bond0 cannot be changed while its device is deprovisioning"
-	if got := text(unassign("bond0", "1000")(s)); got != wantErr {
-		t.Errorf("unassigning while deprovisioning: %q", got)
+	if got := s.shape("bond0").VLANs; len(got) != 1 {
+		t.Errorf("it holds VLANs %v, want the one that it had", got)
+	}
+	want := "422 Unprocessable Entity Port bond0 cannot be changed while its device is deprovisioning"
+	if diff := cmp.Diff(want, text(unassign("bond0", "1000")(s))); diff != "" {
+		t.Errorf("unassigning (-want +got):\n%s", diff)
 	}
 	if status, body := w.post(http.MethodPut, "/metal/v1/devices/"+s.id, `{"customdata":{}}`); status != 422 {
-		t.Errorf("changing it while deprovisioning: %d %s", status, body)
+		t.Errorf("changing it: %d %s", status, body)
 	}
-	if err := remove(); err != nil {
-		t.Errorf("deleting it again: %v", err)
+	if got := text(deleteVLAN()); got != "422 Unprocessable Entity Cannot delete Virtual Network when port is assigned" {
+		t.Errorf("deleting its VLAN: %q", got)
 	}
-	if _, err := w.client.VLANsApi.DeleteVirtualNetwork(w.ctx, v.GetId()).Execute(); err == nil {
-		t.Error("the VLAN could be deleted while the server that is deprovisioning held it")
-	}
-	w.clock.Advance(time.Second)
-	check("at the end", look{State: "gone"})
+	w.clock.Advance(3 * time.Minute)
 	if _, resp, _ := w.client.PortsApi.FindPortById(w.ctx, s.ports["bond0"]).Execute(); resp.StatusCode != http.StatusNotFound {
-		t.Errorf("its port answers %d, want 404", resp.StatusCode)
+		t.Errorf("its port answers %d at the end, want 404", resp.StatusCode)
 	}
-	if _, err := w.client.VLANsApi.DeleteVirtualNetwork(w.ctx, v.GetId()).Execute(); err != nil {
-		t.Errorf("the VLAN cannot be deleted when the server is gone: %v", err)
+	if err := deleteVLAN(); err != nil {
+		t.Errorf("deleting its VLAN at the end: %v", err)
 	}
 }
 

@@ -26,10 +26,10 @@ func eventRoutes() routes {
 
 // emit adds an event to a server.
 func (c *Cloud) emit(d *device, kind, body string) {
-	c.add(&event{kind: kind, state: "succeeded", body: body, device: d})
+	c.record(&event{kind: kind, state: "succeeded", body: body, device: d})
 }
 
-func (c *Cloud) add(e *event) {
+func (c *Cloud) record(e *event) {
 	e.id = c.newID("event", e.device.id)
 	e.at = c.now
 	e.device.events = append(e.device.events, e)
@@ -38,7 +38,7 @@ func (c *Cloud) add(e *event) {
 
 // addUserEvent adds what a server said about itself.
 func (c *Cloud) addUserEvent(d *device, state string, code int, message string) {
-	c.add(&event{kind: "user." + strconv.Itoa(code), state: state, body: message, device: d})
+	c.record(&event{kind: "user." + strconv.Itoa(code), state: state, body: message, device: d})
 	c.note(Change{
 		Kind: UserEvent, Subject: d.id, Device: d.id, Hostname: d.hostname,
 		After: strings.TrimSpace(strconv.Itoa(code) + " " + message),

@@ -33,7 +33,7 @@ func drawStep(t *rapid.T, ports []string) step {
 // accepted, the ports never contradict the rules of the modes or the log.
 func TestPortsStayConsistent(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		w := newWorld(t, metal.Options{})
+		w := newUnstarted(t, metal.Options{})
 		for _, n := range []int32{1000, 1001, 1002} {
 			w.vlan("da", n)
 		}
@@ -57,7 +57,7 @@ func TestPortsStayConsistent(t *testing.T) {
 
 // consistent checks what is true of a server's ports in every mode.
 func consistent(s *server) error {
-	d := s.device(s.id)
+	d := s.cloud.Snapshot().Devices[0]
 	free := map[string]int{} // members outside of their bonds
 	for _, p := range d.NetworkPorts {
 		if p.Bond != nil && !p.Data.GetBonded() {
@@ -82,7 +82,7 @@ func consistent(s *server) error {
 			}
 		}
 	}
-	return logAgrees(s, d)
+	return logAgrees(s, &d)
 }
 
 func modeFits(p metalv1.Port, free int) error {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
@@ -33,19 +35,40 @@ type world struct {
 
 func newWorld(t testing.TB, opts metal.Options) *world {
 	t.Helper()
+	w := newUnstarted(t, opts)
+	if err := w.cloud.Start(""); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.cloud.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w.client = w.cloud.Client()
+	return w
+}
+
+// newUnstarted returns a world whose client calls the cloud without a network.
+func newUnstarted(t testing.TB, opts metal.Options) *world {
 	clock := metal.NewManualClock(epoch)
 	opts.Now = clock.Now
 	opts.Projects = map[string]string{project: "ours", other: "theirs"}
 	cloud := metal.New(opts)
-	if err := cloud.Start(""); err != nil {
-		t.Fatal(err)
+	client := metal.NewClient("http://localhost/metal/v1", "any")
+	client.GetConfig().HTTPClient = &http.Client{Transport: direct{cloud}}
+	return &world{t: t, ctx: context.Background(), cloud: cloud, client: client, clock: clock}
+}
+
+// direct is a transport that calls a handler.
+type direct struct{ http.Handler }
+
+func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body == nil {
+		r.Body = http.NoBody
 	}
-	t.Cleanup(func() {
-		if err := cloud.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return &world{t: t, ctx: context.Background(), cloud: cloud, client: cloud.Client(), clock: clock}
+	rec := httptest.NewRecorder()
+	d.ServeHTTP(rec, r)
+	return rec.Result(), nil
 }
 
 // must ends the test at an error and passes the value on.
