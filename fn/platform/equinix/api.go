@@ -120,46 +120,45 @@ func ask[T any](
 ) (T, error) {
 	var none T
 	for try := 1; ; try++ {
-		answer, rsp, err := once(ctx, limit, question)
+		answer, again, err := once(ctx, limit, question)
 		if err == nil {
 			return answer, nil
 		}
-		if try == callTries || !passing(rsp) {
+		if try == callTries || !again.possible {
 			return none, err
 		}
-		if !pause(ctx, waitBefore(try, rsp)) {
+		if !pause(ctx, max(again.after, firstPause<<(try-1))) {
 			return none, fmt.Errorf("no time left for another try after: %w", err)
 		}
 	}
 }
 
+// again says whether another try makes sense, and when the API wants it.
+type again struct {
+	possible bool
+	after    time.Duration
+}
+
 func once[T any](
 	ctx context.Context, limit time.Duration, question func(context.Context) (T, *http.Response, error),
-) (T, *http.Response, error) {
+) (T, again, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	return question(ctx)
-}
-
-// passing says whether a failure may pass: no answer at all, too many requests,
-// or trouble on the other side.
-func passing(rsp *http.Response) bool {
-	return rsp == nil || rsp.StatusCode == http.StatusTooManyRequests ||
-		rsp.StatusCode >= http.StatusInternalServerError
-}
-
-// waitBefore is how long to wait after a try: as long as the API asks for, or
-// twice as long each time.
-func waitBefore(try int, rsp *http.Response) time.Duration {
-	wait := firstPause << (try - 1)
+	answer, rsp, err := question(ctx)
 	if rsp == nil {
-		return wait
+		return answer, again{possible: true}, err
 	}
-	seconds, err := strconv.Atoi(rsp.Header.Get("Retry-After"))
-	if err != nil || seconds < 0 {
-		return wait
+	defer func() { _ = rsp.Body.Close() }()
+	return answer, tryAgain(rsp), err
+}
+
+// tryAgain after too many requests, or trouble on the other side.
+func tryAgain(rsp *http.Response) again {
+	out := again{possible: rsp.StatusCode == http.StatusTooManyRequests || rsp.StatusCode >= http.StatusInternalServerError}
+	if seconds, err := strconv.Atoi(rsp.Header.Get("Retry-After")); err == nil && seconds > 0 {
+		out.after = time.Duration(seconds) * time.Second
 	}
-	return max(wait, time.Duration(seconds)*time.Second)
+	return out
 }
 
 // pause waits, unless there is not that much time left.

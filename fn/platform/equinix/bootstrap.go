@@ -154,9 +154,12 @@ func endpointBootstrap(c infra.Cluster) (bootstrap.Bootstrap, error) {
 }
 
 func kubeVIP(c infra.Cluster) (bootstrap.Bootstrap, error) {
-	config, err := json.Marshal(map[string]string{
-		"image":    c.Input.Equinix.KubeVIP.Image,
-		"metadata": strings.TrimRight(c.Input.Equinix.MetadataURL, "/") + "/metadata",
+	config, err := json.Marshal(struct {
+		Image    string `json:"image"`
+		Metadata string `json:"metadata"`
+	}{
+		Image:    c.Input.Equinix.KubeVIP.Image,
+		Metadata: strings.TrimRight(c.Input.Equinix.MetadataURL, "/") + "/metadata",
 	})
 	if err != nil {
 		return bootstrap.Bootstrap{}, fmt.Errorf("cannot write kube-vip's settings: %w", err)
@@ -197,30 +200,22 @@ func cloudController(c infra.Cluster) (bootstrap.Bootstrap, error) {
 	return out, nil
 }
 
-// cloudControllerConfig is CPEM's configuration:
-// https://github.com/kubernetes-sigs/cloud-provider-equinix-metal#configuration.
-type cloudControllerConfig struct {
-	APIKey    string `json:"apiKey"`
-	ProjectID string `json:"projectID"`
-	BaseURL   string `json:"base-url,omitempty"`
-	// EIPTag marks the address that CPEM moves between control plane servers.
-	EIPTag string `json:"eipTag,omitempty"`
-	// EIPHealthCheckUseHostIP asks a server for its health at its own address,
-	// not at the one that every server has on its loopback interface.
-	EIPHealthCheckUseHostIP bool `json:"eipHealthCheckUseHostIP,omitempty"`
-}
-
 // defaultAPIURL is where CPEM looks by itself.
 const defaultAPIURL = "https://api.equinix.com/metal/v1"
 
+// cloudControllerSecret holds CPEM's configuration:
+// https://github.com/kubernetes-sigs/cloud-provider-equinix-metal#configuration.
 func cloudControllerSecret(c infra.Cluster) (string, error) {
-	config := cloudControllerConfig{APIKey: tokenPlaceholder, ProjectID: c.Spec.ProjectID}
+	config := map[string]any{"apiKey": tokenPlaceholder, "projectID": c.Spec.ProjectID}
 	if url := strings.TrimRight(c.Input.Equinix.APIURL, "/"); url != defaultAPIURL {
-		config.BaseURL = url
+		config["base-url"] = url
 	}
 	if c.Spec.VIPManager == spec.CPEM {
-		config.EIPTag = "cluster-api-provider-packet:cluster-id:" + c.Name
-		config.EIPHealthCheckUseHostIP = true
+		// The address that CPEM moves between control plane servers. It asks a
+		// server for its health at its own address, not at the one that every
+		// server has on its loopback interface.
+		config["eipTag"] = "cluster-api-provider-packet:cluster-id:" + c.Name
+		config["eipHealthCheckUseHostIP"] = true
 	}
 	text, err := json.Marshal(config)
 	if err != nil {

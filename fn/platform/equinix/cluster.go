@@ -24,18 +24,20 @@ func packetClusterReference(c infra.Cluster) object.Reference {
 // packetCluster leaves out the control plane's endpoint: the provider reserves
 // an address and writes it there.
 func packetCluster(c infra.Cluster) object.Object {
-	o := object.Object{Key: packetClusterKey, Body: map[string]any{
-		"apiVersion": infrastructureAPI,
-		"kind":       "PacketCluster",
-		"metadata":   map[string]any{"name": c.Name, "namespace": c.Namespace},
-		"spec": map[string]any{
-			"projectID":  c.Spec.ProjectID,
-			"metro":      c.Spec.Metro,
-			"vipManager": string(c.Spec.VIPManager),
-		},
-	}}
+	ref := packetClusterReference(c)
+	o := object.Object{Key: packetClusterKey, Body: body(ref.APIVersion, ref.Kind, namespaced(c, ref.Name), map[string]any{
+		"projectID":  c.Spec.ProjectID,
+		"metro":      c.Spec.Metro,
+		"vipManager": string(c.Spec.VIPManager),
+	})}
 	o.Ready, o.Why = clusterReadiness(c)
 	return o
+}
+
+func namespaced(c infra.Cluster, name string) map[string]any {
+	out := named(name)
+	out["namespace"] = c.Namespace
+	return out
 }
 
 func clusterReadiness(c infra.Cluster) (object.Ready, string) {
@@ -87,15 +89,10 @@ func machineTemplate(c infra.Cluster, pool string, m spec.Machines) (template, e
 		Kind:       "PacketMachineTemplate",
 		Name:       hashed(hash, c.Name, pool),
 	}
-	o := object.Object{Key: templateKey(pool, hash), Body: map[string]any{
-		"apiVersion": ref.APIVersion,
-		"kind":       ref.Kind,
-		"metadata": map[string]any{
-			"name": ref.Name, "namespace": c.Namespace,
-			"labels": map[string]any{keep.PoolLabel: pool},
-		},
-		"spec": map[string]any{"template": map[string]any{"spec": content}},
-	}}
+	metadata := namespaced(c, ref.Name)
+	metadata["labels"] = map[string]any{keep.PoolLabel: pool}
+	o := object.Object{Key: templateKey(pool, hash), Body: body(ref.APIVersion, ref.Kind, metadata,
+		map[string]any{"template": map[string]any{"spec": content}})}
 	// A template has no status: it does its work as soon as it exists.
 	o.Why = fmt.Sprintf("%s %q is not created yet", ref.Kind, ref.Name)
 	if _, exists := c.Observed[o.Key]; exists {

@@ -25,7 +25,7 @@ const (
 // conditions of an object, all with one status but for those that are named
 // with an exclamation mark before them.
 func conditions(kinds ...string) []any {
-	var out []any
+	out := make([]any, 0, len(kinds))
 	for _, kind := range kinds {
 		status := "True"
 		if name, no := strings.CutPrefix(kind, "!"); no {
@@ -104,7 +104,7 @@ func TestTwoVLANsOnOneBond(t *testing.T) {
 			t.Errorf("%s: got %v, want VLAN id %d as a number, metro da and no facility", key, p, vxlan)
 		}
 	}
-	swapped := strings.Replace(twoVLANs, "[{name: data}, {name: storage}]", "[{name: storage}, {name: data}]", -1)
+	swapped := strings.ReplaceAll(twoVLANs, "[{name: data}, {name: storage}]", "[{name: storage}, {name: data}]")
 	if diff := cmp.Diff(got, compose(t, clusterOf(t, swapped, ""), facts(worker("m1")), nil)); diff != "" {
 		t.Errorf("the order of networks changes the output: -want, +got:\n%s", diff)
 	}
@@ -261,7 +261,7 @@ func TestVLANOutlivesItsPorts(t *testing.T) {
 func TestGatewayGoesBeforeWhatItUses(t *testing.T) {
 	all := clusterOf(t, vrfClaim, "")
 	claim := strings.Replace(vrfClaim, "- {name: own, vxlan: 1003, assignment: none, metalGateway: {privateSubnetSize: 16}}\n", "", 1)
-	claim = strings.Replace(claim, ", metalGateway: {vrf: core}", "", -1)
+	claim = strings.ReplaceAll(claim, ", metalGateway: {vrf: core}", "")
 	claim = strings.Replace(claim, "- {name: core, description: Routes between the VLANs, localASN: 4200000000, ipRanges: [10.60.20.0/22, 10.60.10.0/24]}\n", "", 1)
 	rest := clusterOf(t, claim, "")
 	for key, o := range byKey(compose(t, all, infra.Facts{}, nil)) {
@@ -271,11 +271,8 @@ func TestGatewayGoesBeforeWhatItUses(t *testing.T) {
 		maps.DeleteFunc(rest.Observed, func(key string, _ object.View) bool { return strings.HasPrefix(key, prefix) })
 	}
 	kinds := func() []string {
-		var out []string
-		for _, key := range compose(t, rest, infra.Facts{}, nil).Kept {
-			out = append(out, regexp.MustCompile(`-[0-9a-f]{8}`).ReplaceAllString(key, ""))
-		}
-		return out
+		kept := strings.Join(compose(t, rest, infra.Facts{}, nil).Kept, " ")
+		return strings.Fields(regexp.MustCompile(`-[0-9a-f]{8}\b`).ReplaceAllString(kept, ""))
 	}
 	want := []string{
 		"reservation-1000", "reservation-1001",

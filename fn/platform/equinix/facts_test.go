@@ -1,10 +1,12 @@
 package equinix
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -24,23 +26,20 @@ const (
 	token   = "a-token-of-the-test"
 )
 
-func packetMachine(name, machine, pool, providerID string) view {
-	labels := map[string]any{clusterLabel: "edge-1a2b3c"}
-	if pool != "" {
-		labels["l2cluster.io/pool"] = pool
-	}
+func packetMachine(name, providerID string) view {
+	labels := map[string]any{clusterLabel: "edge-1a2b3c", "l2cluster.io/pool": "general"}
 	return view{
 		"metadata": map[string]any{"name": name, "labels": labels, "ownerReferences": []any{
-			map[string]any{"kind": "PacketCluster", "name": "edge-1a2b3c"}, map[string]any{"kind": "Machine", "name": machine},
+			map[string]any{"kind": "PacketCluster", "name": "edge-1a2b3c"}, map[string]any{"kind": "Machine", "name": "m1"},
 		}},
 		"spec": map[string]any{"providerID": providerID},
 	}
 }
 
-func capiMachine(name, node string, labels map[string]any) view {
+func capiMachine(name, joined string, labels map[string]any) view {
 	v := view{"metadata": map[string]any{"name": name, "labels": labels}}
-	if node != "" {
-		v["status"] = map[string]any{"nodeRef": map[string]any{"name": node}}
+	if joined != "" {
+		v["status"] = map[string]any{"nodeRef": map[string]any{"name": joined}}
 	}
 	return v
 }
@@ -50,7 +49,7 @@ func fetched(items ...object.View) object.Required {
 }
 
 func TestFacts(t *testing.T) {
-	leaving := packetMachine("m1", "m1", "general", "equinixmetal://"+device1)
+	leaving := packetMachine("m1", "equinixmetal://"+device1)
 	leaving["metadata"].(map[string]any)["deletionTimestamp"] = "2026-01-01T00:00:00Z"
 	wrongVLAN := view{"status": map[string]any{"atProvider": map[string]any{"id": vlanUUID, "vxlan": int64(1001)}}}
 	rightVLAN := view{"status": map[string]any{"atProvider": map[string]any{"id": vlanUUID, "vxlan": int64(1000)}}}
@@ -74,7 +73,7 @@ func TestFacts(t *testing.T) {
 		},
 		"Joined": {
 			reason:   "Cluster API and its provider tell one machine's story; one that joined has its network.",
-			servers:  fetched(packetMachine("server-of-m1", "m1", "general", "equinixmetal://"+device1)),
+			servers:  fetched(packetMachine("server-of-m1", "equinixmetal://"+device1)),
 			machines: fetched(capiMachine("m1", "m1", nil)),
 			want: infra.Facts{MachinesKnown: true, Machines: []infra.Machine{
 				{Name: "m1", Pool: "general", Device: device1, Joined: true, Network: infra.NetworkVerified},
@@ -93,12 +92,12 @@ func TestFacts(t *testing.T) {
 		},
 		"ForeignProviderID": {
 			reason:  "What is no server's UUID does not get into a URL.",
-			servers: fetched(packetMachine("m1", "m1", "general", "equinixmetal://../../projects")), machines: fetched(),
+			servers: fetched(packetMachine("m1", "equinixmetal://../../projects")), machines: fetched(),
 			want: infra.Facts{MachinesKnown: true, Machines: []infra.Machine{{Name: "m1", Pool: "general"}}},
 		},
 		"Remembered": {
 			reason:  "Ports and a network that came up are remembered in the status.",
-			servers: fetched(packetMachine("m1", "m1", "general", "equinixmetal://"+device1)), machines: fetched(),
+			servers: fetched(packetMachine("m1", "equinixmetal://"+device1)), machines: fetched(),
 			status: view{
 				"ports":    map[string]any{"m1": map[string]any{"bond0": "P0"}},
 				"machines": []any{map[string]any{"name": "m1", "network": "Verified"}},
@@ -156,16 +155,39 @@ func newCloud(t *testing.T) cloud {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	name := "m1"
-	d, _, err := c.Client().DevicesApi.CreateDevice(t.Context(), testProject).CreateDeviceRequest(metalv1.CreateDeviceRequest{
-		DeviceCreateInMetroInput: &metalv1.DeviceCreateInMetroInput{
-			Metro: "da", Plan: "c3.small.x86", OperatingSystem: "ubuntu_22_04", Hostname: &name,
-		},
-	}).Execute()
+	return cloud{Cloud: c, device: createServer(t, c)}
+}
+
+// call the fake API without a network.
+func call(handler http.Handler, method, path string, in, out any) error {
+	body, err := json.Marshal(in)
 	if err != nil {
+		return err
+	}
+	r := httptest.NewRequest(method, "/metal/v1"+path, bytes.NewReader(body))
+	r.Header.Set("X-Auth-Token", token)
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, r)
+	if w.Code >= http.StatusMultipleChoices {
+		return fmt.Errorf("%s %s: %d %s", method, path, w.Code, w.Body)
+	}
+	if out == nil {
+		return nil
+	}
+	return json.Unmarshal(w.Body.Bytes(), out)
+}
+
+// createServer and return its UUID.
+func createServer(t tb, handler http.Handler) string {
+	t.Helper()
+	var d metalv1.Device
+	if err := call(handler, http.MethodPost, "/projects/"+testProject+"/devices", map[string]any{
+		"metro": "da", "plan": "c3.small.x86", "operating_system": "ubuntu_22_04", "hostname": "m1",
+	}, &d); err != nil {
 		t.Fatal(err)
 	}
-	return cloud{Cloud: c, device: d.GetId()}
+	return d.GetId()
 }
 
 // say lets the server report a state through its metadata service.
@@ -217,7 +239,7 @@ func (c cloud) look(t *testing.T, input, token string) (infra.Machine, []string)
 		Cluster: cluster, Status: view{},
 		Credentials: map[string]map[string][]byte{"metal": {"auth_token": []byte(token + "\n")}},
 		Required: map[string]object.Required{
-			packetMachines:     fetched(packetMachine("m1", "m1", "general", "equinixmetal://"+c.device)),
+			packetMachines:     fetched(packetMachine("m1", "equinixmetal://"+c.device)),
 			infra.CAPIMachines: fetched(),
 		},
 	})

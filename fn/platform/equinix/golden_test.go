@@ -131,7 +131,7 @@ func golden(t *testing.T, reason, name, got string) {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(path) //nolint:gosec // A file of this package's own test data.
+	want, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,6 +38,14 @@ type managed struct {
 	labels map[string]any
 }
 
+// body of an object.
+func body(apiVersion, kind string, metadata, spec map[string]any) map[string]any {
+	return map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": metadata, "spec": spec}
+}
+
+// named is the metadata of an object with a name, and how others refer to it.
+func named(name string) map[string]any { return map[string]any{"name": name} }
+
 // compose the resource. What is ours leaves LateInitialize out: the provider
 // would fill in fields that conflict with ours and then fail.
 func (m managed) compose(c infra.Cluster) object.Object {
@@ -45,23 +53,16 @@ func (m managed) compose(c infra.Cluster) object.Object {
 	if m.adopts != "" {
 		policies = []any{"Observe"}
 	}
-	metadata := map[string]any{
-		"name":        m.name,
-		"annotations": map[string]any{externalName: m.externalName(c)},
-	}
+	metadata := named(m.name)
+	metadata["annotations"] = map[string]any{externalName: m.externalName(c)}
 	if m.labels != nil {
 		metadata["labels"] = m.labels
 	}
-	o := object.Object{Key: m.key, Part: m.part, Body: map[string]any{
-		"apiVersion": metalAPI,
-		"kind":       m.kind,
-		"metadata":   metadata,
-		"spec": map[string]any{
-			"managementPolicies": policies,
-			"providerConfigRef":  map[string]any{"name": c.Input.Equinix.ProviderConfig},
-			"forProvider":        m.parameters,
-		},
-	}}
+	o := object.Object{Key: m.key, Part: m.part, Body: body(metalAPI, m.kind, metadata, map[string]any{
+		"managementPolicies": policies,
+		"providerConfigRef":  named(c.Input.Equinix.ProviderConfig),
+		"forProvider":        m.parameters,
+	})}
 	seen, exists := c.Observed[m.key]
 	o.Ready, o.Why = managedReadiness(m.kind, m.name, seen, exists)
 	return o

@@ -134,7 +134,9 @@ func gatewayObjects(c infra.Cluster, n spec.Network, vrfs map[string]spec.VRF) (
 // because the provider takes the other's external-name for its UUID, and that
 // one is replaced once the other exists; by default the first would stay.
 func reference(name string) map[string]any {
-	return map[string]any{"name": name, "policy": map[string]any{"resolve": "Always"}}
+	out := named(name)
+	out["policy"] = map[string]any{"resolve": "Always"}
+	return out
 }
 
 // reservation of a network's IPv4 block in a VRF. The block and the VRF of a

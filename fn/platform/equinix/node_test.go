@@ -301,12 +301,15 @@ func checkPod(t *testing.T, manifest string) {
 	t.Helper()
 	var pod struct {
 		Spec struct {
-			HostNetwork bool
+			HostNetwork bool `json:"hostNetwork"`
 			Containers  []struct {
-				Image string
-				Env   []struct{ Name, Value string }
-			}
-		}
+				Image string `json:"image"`
+				Env   []struct {
+					Name  string `json:"name"`
+					Value string `json:"value"`
+				} `json:"env"`
+			} `json:"containers"`
+		} `json:"spec"`
 	}
 	if err := json.Unmarshal([]byte(manifest), &pod); err != nil {
 		t.Fatalf("the manifest is not to be read: %v", err)

@@ -59,34 +59,36 @@ func request(c infra.Cluster, m infra.Machine, addresses map[string]string) (obj
 	settings := c.Input.Equinix
 	secret := settings.TokenSecret
 	name := object.Name(object.LabelLimit, m.Name, "custom-data")
-	o := object.Object{Key: object.CustomDataKey(m.Name), Part: object.PartDelivery, Body: map[string]any{
-		"apiVersion": httpAPI,
-		"kind":       requestKind,
-		"metadata":   map[string]any{"name": name, "labels": map[string]any{machineLabel: m.Name}},
-		"spec": map[string]any{
-			// The custom data go with the server, so there is nothing to delete.
-			"managementPolicies": []any{"Observe", "Create", "Update"},
-			"providerConfigRef":  map[string]any{"name": settings.HTTPProviderConfig},
-			"forProvider": map[string]any{
-				"headers": map[string]any{
-					"X-Auth-Token": []any{fmt.Sprintf("{{ %s:%s:%s }}", secret.Name, secret.Namespace, secret.Key)},
-				},
-				"payload": map[string]any{
-					"baseUrl": strings.TrimRight(settings.APIURL, "/") + "/devices/" + m.Device,
-					"body":    string(payload),
-				},
-				"mappings": []any{
-					map[string]any{"action": "OBSERVE", "method": "GET", "url": customDataURL},
-					// The first call comes before anything was observed, so it
-					// only looks.
-					map[string]any{"action": "CREATE", "method": "GET", "url": customDataURL},
-					map[string]any{"action": "UPDATE", "method": "PUT", "url": serverURL, "body": customDataBody},
-				},
-				"expectedResponseCheck": map[string]any{"type": "CUSTOM", "logic": customDataCheck},
+	metadata := named(name)
+	metadata["labels"] = map[string]any{machineLabel: m.Name}
+	write := mapping("UPDATE", "PUT", serverURL)
+	write["body"] = customDataBody
+	token := fmt.Sprintf("{{ %s:%s:%s }}", secret.Name, secret.Namespace, secret.Key)
+	o := object.Object{Key: object.CustomDataKey(m.Name), Part: object.PartDelivery, Body: body(httpAPI, requestKind, metadata, map[string]any{
+		// The custom data go with the server, so there is nothing to delete.
+		"managementPolicies": []any{"Observe", "Create", "Update"},
+		"providerConfigRef":  named(settings.HTTPProviderConfig),
+		"forProvider": map[string]any{
+			"headers": map[string]any{"X-Auth-Token": []any{token}},
+			"payload": map[string]any{
+				"baseUrl": strings.TrimRight(settings.APIURL, "/") + "/devices/" + m.Device,
+				"body":    string(payload),
 			},
+			"mappings": []any{
+				mapping("OBSERVE", "GET", customDataURL),
+				// The first call comes before anything was observed, so it only
+				// looks.
+				mapping("CREATE", "GET", customDataURL),
+				write,
+			},
+			"expectedResponseCheck": map[string]any{"type": "CUSTOM", "logic": customDataCheck},
 		},
-	}}
+	})}
 	seen, exists := c.Observed[o.Key]
 	o.Ready, o.Why = managedReadiness(requestKind, name, seen, exists)
 	return o, nil
+}
+
+func mapping(action, method, url string) map[string]any {
+	return map[string]any{"action": action, "method": method, "url": url}
 }

@@ -1,12 +1,11 @@
 package equinix
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/equinix/equinix-sdk-go/services/metalv1"
@@ -20,21 +19,20 @@ const testProject = "2f1e8e0e-3d0b-4c1e-9d0a-5b1f3a0c7d11"
 // provider does to ports what provider-jet-equinix does: the same calls in the
 // same order as the Terraform provider below it.
 type provider struct {
-	client *metalv1.APIClient
-	ports  map[string]string
+	api   http.Handler
+	ports map[string]string
 }
 
 func (p provider) read(name string) (portState, error) {
-	found, _, err := p.client.PortsApi.FindPortById(context.Background(), p.ports[name]).
-		Include([]string{"virtual_networks", "native_virtual_network"}).Execute()
+	var found metalv1.Port
+	err := call(p.api, http.MethodGet, "/ports/"+p.ports[name]+"?include=virtual_networks,native_virtual_network", nil, &found)
 	if err != nil {
 		return portState{}, err
 	}
-	data := found.GetData()
-	kind := found.GetNetworkType()
+	data, kind := found.GetData(), found.GetNetworkType()
 	s := portState{
-		bonded: data.GetBonded(), layer2: kind == metalv1.PORTNETWORKTYPE_LAYER2_BONDED || kind == metalv1.PORTNETWORKTYPE_LAYER2_INDIVIDUAL,
-		native: found.NativeVirtualNetwork.GetId(),
+		bonded: data.GetBonded(), native: found.NativeVirtualNetwork.GetId(),
+		layer2: kind == metalv1.PORTNETWORKTYPE_LAYER2_BONDED || kind == metalv1.PORTNETWORKTYPE_LAYER2_INDIVIDUAL,
 	}
 	for _, v := range found.GetVirtualNetworks() {
 		s.vlans = append(s.vlans, v.GetId())
@@ -49,55 +47,40 @@ func (p provider) bring(name string, want portState) error {
 	if err != nil {
 		return err
 	}
-	ctx, id, api := context.Background(), p.ports[name], p.client.PortsApi
 	if is.native != "" && is.native != want.native {
-		if _, _, err := api.DeleteNativeVlan(ctx, id).Execute(); err != nil {
-			return fmt.Errorf("%s: remove native VLAN: %w", name, err)
-		}
+		err = p.act(name, http.MethodDelete, "/native-vlan", nil)
 	}
 	for _, v := range is.vlans {
-		if !slices.Contains(want.vlans, v) {
-			if _, _, err := api.UnassignPort(ctx, id).PortAssignInput(metalv1.PortAssignInput{Vnid: &v}).Execute(); err != nil {
-				return fmt.Errorf("%s: detach: %w", name, err)
-			}
+		if err == nil && !slices.Contains(want.vlans, v) {
+			err = p.act(name, http.MethodPost, "/unassign", map[string]any{"vnid": v})
 		}
 	}
-	if !want.bonded && is.bonded {
-		if _, _, err := api.DisbondPort(ctx, id).BulkDisable(isBond(name)).Execute(); err != nil {
-			return fmt.Errorf("%s: disbond: %w", name, err)
+	if err == nil && !want.bonded && is.bonded {
+		err = p.act(name, http.MethodPost, "/disbond?bulk_disable="+strconv.FormatBool(isBond(name)), nil)
+	}
+	if err == nil && isBond(name) && want.layer2 && !is.layer2 {
+		err = p.act(name, http.MethodPost, "/convert/layer-2", map[string]any{})
+	}
+	if err == nil && want.bonded && !is.bonded {
+		err = p.act(name, http.MethodPost, "/bond?bulk_enable="+strconv.FormatBool(isBond(name)), nil)
+	}
+	if err == nil && isBond(name) && !want.layer2 && is.layer2 {
+		err = p.act(name, http.MethodPost, "/convert/layer-3", map[string]any{})
+	}
+	for _, v := range want.vlans {
+		if err == nil && !slices.Contains(is.vlans, v) {
+			err = p.act(name, http.MethodPost, "/assign", map[string]any{"vnid": v})
 		}
 	}
-	if isBond(name) && want.layer2 && !is.layer2 {
-		if _, _, err := api.ConvertLayer2(ctx, id).PortAssignInput(metalv1.PortAssignInput{}).Execute(); err != nil {
-			return fmt.Errorf("%s: convert to layer 2: %w", name, err)
-		}
+	if err == nil && want.native != "" && want.native != is.native {
+		err = p.act(name, http.MethodPost, "/native-vlan?vnid="+want.native, nil)
 	}
-	if want.bonded && !is.bonded {
-		if _, _, err := api.BondPort(ctx, id).BulkEnable(isBond(name)).Execute(); err != nil {
-			return fmt.Errorf("%s: bond: %w", name, err)
-		}
-	}
-	if isBond(name) && !want.layer2 && is.layer2 {
-		if _, _, err := api.ConvertLayer3(ctx, id).PortConvertLayer3Input(metalv1.PortConvertLayer3Input{}).Execute(); err != nil {
-			return fmt.Errorf("%s: convert to layer 3: %w", name, err)
-		}
-	}
-	return p.add(name, is, want)
+	return err
 }
 
-func (p provider) add(name string, is, want portState) error {
-	ctx, id, api := context.Background(), p.ports[name], p.client.PortsApi
-	for _, v := range want.vlans {
-		if !slices.Contains(is.vlans, v) {
-			if _, _, err := api.AssignPort(ctx, id).PortAssignInput(metalv1.PortAssignInput{Vnid: &v}).Execute(); err != nil {
-				return fmt.Errorf("%s: attach: %w", name, err)
-			}
-		}
-	}
-	if want.native != "" && want.native != is.native {
-		if _, _, err := api.AssignNativeVlan(ctx, id).Vnid(want.native).Execute(); err != nil {
-			return fmt.Errorf("%s: set native VLAN: %w", name, err)
-		}
+func (p provider) act(name, method, action string, in any) error {
+	if err := call(p.api, method, "/ports/"+p.ports[name]+action, in, nil); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
 }
@@ -168,47 +151,25 @@ func TestTransitionsAreNeverRefused(t *testing.T) {
 	})
 }
 
-// inside answers requests without a network.
-type inside struct{ handler http.Handler }
-
-func (i inside) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Body == nil {
-		r.Body = http.NoBody
-	}
-	w := httptest.NewRecorder()
-	i.handler.ServeHTTP(w, r)
-	return w.Result(), nil
-}
-
-func newServer(t *rapid.T, cloud *metal.Cloud) (provider, []string) {
-	ctx := context.Background()
-	a := newAPI("http://127.0.0.1/metal/v1", "any", defaultCallTimeout)
-	client := a.client
-	client.GetConfig().HTTPClient = &http.Client{Transport: inside{cloud}}
-	name := "node"
-	d, _, err := client.DevicesApi.CreateDevice(ctx, testProject).CreateDeviceRequest(metalv1.CreateDeviceRequest{
-		DeviceCreateInMetroInput: &metalv1.DeviceCreateInMetroInput{
-			Metro: "da", Plan: "c3.small.x86", OperatingSystem: "ubuntu_22_04", Hostname: &name,
-		},
-	}).Execute()
-	if err != nil {
+func newServer(t *rapid.T, api http.Handler) (provider, []string) {
+	var d metalv1.Device
+	if err := call(api, http.MethodGet, "/devices/"+createServer(t, api), nil, &d); err != nil {
 		t.Fatal(err)
 	}
-	ports, err := a.ports(ctx, d.GetId())
-	if err != nil {
-		t.Fatal(err)
+	p := provider{api: api, ports: map[string]string{}}
+	for _, port := range d.GetNetworkPorts() {
+		p.ports[port.GetName()] = port.GetId()
 	}
 	var vlans []string
-	for _, vxlan := range []int32{1000, 1001, 1002} {
-		metro := "da"
-		v, _, err := client.VLANsApi.CreateVirtualNetwork(ctx, testProject).
-			VirtualNetworkCreateInput(metalv1.VirtualNetworkCreateInput{Metro: &metro, Vxlan: &vxlan}).Execute()
-		if err != nil {
+	for vxlan := 1000; vxlan < 1003; vxlan++ {
+		var v metalv1.VirtualNetwork
+		in := map[string]any{"metro": "da", "vxlan": vxlan}
+		if err := call(api, http.MethodPost, "/projects/"+testProject+"/virtual-networks", in, &v); err != nil {
 			t.Fatal(err)
 		}
 		vlans = append(vlans, v.GetId())
 	}
-	return provider{client: client, ports: ports}, vlans
+	return p, vlans
 }
 
 // round is one run of the function, after which the provider works on the ports

@@ -21,17 +21,12 @@ const usageKind = "ClusterUsage"
 func usage(c infra.Cluster, of, by managed) object.Object {
 	key := object.Name(object.LabelLimit, "usage", of.key, "by", by.key)
 	name := object.Name(object.LabelLimit, c.Name, key)
-	o := object.Object{Key: key, Part: object.PartNetworks, Body: map[string]any{
-		"apiVersion": usageAPI,
-		"kind":       usageKind,
-		"metadata":   map[string]any{"name": name},
-		"spec": map[string]any{
-			"of":             usageEnd(of),
-			"by":             usageEnd(by),
-			"reason":         fmt.Sprintf("%s %s uses it; Equinix Metal refuses to delete it before", by.kind, by.name),
-			"replayDeletion": true,
-		},
-	}}
+	o := object.Object{Key: key, Part: object.PartNetworks, Body: body(usageAPI, usageKind, named(name), map[string]any{
+		"of":             usageEnd(of),
+		"by":             usageEnd(by),
+		"reason":         fmt.Sprintf("%s %s uses it; Equinix Metal refuses to delete it before", by.kind, by.name),
+		"replayDeletion": true,
+	})}
 	seen, exists := c.Observed[key]
 	o.Ready, o.Why = managedReadiness(usageKind, name, seen, exists)
 	return o
@@ -41,7 +36,7 @@ func usageEnd(m managed) map[string]any {
 	return map[string]any{
 		"apiVersion":  metalAPI,
 		"kind":        m.kind,
-		"resourceRef": map[string]any{"name": m.name},
+		"resourceRef": named(m.name),
 	}
 }
 
