@@ -25,7 +25,7 @@ type serveCmd struct {
 	Address            string        `default:":9443"                                                                                             help:"Address at which to listen for gRPC connections."`
 	TLSCertsDir        string        `env:"TLS_SERVER_CERTS_DIR"                                                                                  help:"Directory with server certificate (tls.key, tls.crt) and the CA that clients' certificates come from (ca.crt)."`
 	Insecure           bool          `help:"Run without mTLS credentials. With this flag --tls-certs-dir is ignored."`
-	MaxRecvMessageSize int           `default:"16"                                                                                                help:"Largest request in MiB. The default fits a cluster of 1,000 machines."`
+	MaxRecvMessageSize int           `default:"32"                                                                                                help:"Largest request in MiB. The default fits a cluster of 1,000 machines."`
 	StopTimeout        time.Duration `default:"20s"                                                                                               help:"How long running calls may take to end after a stop signal."`
 }
 

@@ -99,8 +99,10 @@ func Addresses(in Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	demands := in.demands()
+	pools, demands = in.lingering(pools, demands)
 	book, err := ipam.Assign(ipam.Input{
-		Pools: pools, Demands: in.demands(),
+		Pools: pools, Demands: demands,
 		Complete: in.Facts.MachinesKnown && in.Others.Fetched && len(unreadable) == 0,
 		Record:   record, CoolDown: in.CoolDown, Now: in.Now,
 	})
@@ -184,6 +186,38 @@ func (in Input) demands() []ipam.Demand {
 		}
 	})
 	return out
+}
+
+// lingering adds what machines were given and would not be given any more: a
+// machine that was made before a network was taken off its pool goes on using
+// its address until it is replaced, so nobody else may get it.
+func (in Input) lingering(pools []ipam.Pool, demands []ipam.Demand) ([]ipam.Pool, []ipam.Demand) {
+	wanted := make(map[string]bool, len(demands))
+	for _, d := range demands {
+		wanted[d.Key] = true
+	}
+	known := make(map[string]bool, len(pools))
+	for _, p := range pools {
+		known[p.Key] = true
+	}
+	for _, m := range in.Facts.Machines {
+		for _, key := range slices.Sorted(maps.Keys(in.Facts.Delivered[m.Name])) {
+			vlan, named := plan.VLANOfAddressKey(key)
+			address, err := netip.ParsePrefix(in.Facts.Delivered[m.Name][key])
+			if !named || err != nil || wanted[demandKey(m.Name, key)] {
+				continue
+			}
+			pool := ipam.Pool{Key: poolKey(in.Scope, vlan, address.Masked()), Subnet: address.Masked()}
+			if !known[pool.Key] {
+				known[pool.Key] = true
+				pools = append(pools, pool)
+			}
+			demands = append(demands, ipam.Demand{
+				Key: demandKey(m.Name, key), Pool: pool.Key, Ready: true, Delivered: address, External: true, Fixed: address,
+			})
+		}
+	}
+	return pools, demands
 }
 
 func (in Input) demand(m infra.Machine, l plan.Link, s plan.LinkSubnet) ipam.Demand {

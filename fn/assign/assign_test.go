@@ -290,3 +290,30 @@ func TestSubnetUnderMachines(t *testing.T) {
 		t.Errorf("without machines a subnet may change: %v", err)
 	}
 }
+
+func TestNetworkTakenOffAPool(t *testing.T) {
+	in := input(t, "10.60.10.2-10.60.10.3", five[:1]...)
+	in.Facts.Machines = []infra.Machine{machine("w-0", "a"), machine("cp-0", "control-plane")}
+	in.Facts.Delivered = map[string]map[string]string{"w-0": {"vlan1000.ipv4": "10.60.10.2/24"}}
+	in.Plan.Pools[1].Links = nil
+	in.Status = status(t, map[string]any{"p/da/1000/10.60.10.0/24": map[string]any{
+		"held": map[string]any{"w-0/vlan1000.ipv4": "10.60.10.2/24"}, "used": []any{"10.60.10.2"},
+	}})
+	r := addresses(t, in)
+	want := infra.Delivery{"w-0": {"vlan1000.ipv4": "10.60.10.2/24"}, "cp-0": {"vlan1000.ipv4": "10.60.10.3/24"}}
+	if diff := cmp.Diff(want, r.Addresses); diff != "" {
+		t.Errorf("a machine uses its address until it is replaced: -want, +got:\n%s", diff)
+	}
+	in.Plan.Networks = nil
+	in.Plan.Pools[0].Links = nil
+	in.Status = status(t, r.Record)
+	delete(want, "cp-0")
+	if diff := cmp.Diff(want, addresses(t, in).Delivery); diff != "" {
+		t.Errorf("also when the whole network is gone: -want, +got:\n%s", diff)
+	}
+	in.Status = status(t, addresses(t, in).Record)
+	in.Facts.Machines, in.Facts.Delivered = nil, nil
+	if got := addresses(t, in).Addresses; len(got) != 0 {
+		t.Errorf("when the machine is gone its address is free: got %v", got)
+	}
+}

@@ -213,6 +213,13 @@ func AddressKey(vlan int, subnet netip.Prefix) string {
 	return fmt.Sprintf("vlan%d.ipv6", vlan)
 }
 
+// VLANOfAddressKey is the VLAN id in a key from AddressKey.
+func VLANOfAddressKey(key string) (vlan int, ok bool) {
+	var family int
+	n, err := fmt.Sscanf(key, "vlan%d.ipv%d", &vlan, &family)
+	return vlan, err == nil && n == 2
+}
+
 func assignment(n spec.Network) Assignment {
 	switch n.Assignment {
 	case spec.AssignClusterAPI:
