@@ -1,0 +1,98 @@
+package model
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// fields are the fields of an object in the making.
+type fields = map[string]any
+
+// structOf makes a message of fields.
+func structOf(f fields) *structpb.Struct {
+	out := &structpb.Struct{Fields: make(map[string]*structpb.Value, len(f))}
+	for name, v := range f {
+		out.Fields[name] = valueOf(v)
+	}
+	return out
+}
+
+// valueOf makes a value of what the model writes; anything else is a mistake of
+// the model itself.
+func valueOf(v any) *structpb.Value {
+	switch v := v.(type) {
+	case *structpb.Value:
+		return v
+	case *structpb.Struct:
+		return structpb.NewStructValue(v)
+	case fields:
+		return structpb.NewStructValue(structOf(v))
+	case string:
+		return structpb.NewStringValue(v)
+	case bool:
+		return structpb.NewBoolValue(v)
+	case int:
+		return structpb.NewNumberValue(float64(v))
+	case []string:
+		return listOf(v)
+	case []any:
+		return listOf(v)
+	case []fields:
+		return listOf(v)
+	default:
+		panic(fmt.Sprintf("the model cannot write a %T", v))
+	}
+}
+
+func listOf[T any](items []T) *structpb.Value {
+	out := make([]*structpb.Value, 0, len(items))
+	for _, item := range items {
+		out = append(out, valueOf(item))
+	}
+	return structpb.NewListValue(&structpb.ListValue{Values: out})
+}
+
+// at is the value at a path, or nil.
+func at(s *structpb.Struct, path ...string) *structpb.Value {
+	for _, name := range path[:len(path)-1] {
+		s = s.GetFields()[name].GetStructValue()
+	}
+	return s.GetFields()[path[len(path)-1]]
+}
+
+func text(s *structpb.Struct, path ...string) string { return at(s, path...).GetStringValue() }
+
+func number(s *structpb.Struct, path ...string) int { return int(at(s, path...).GetNumberValue()) }
+
+func object(s *structpb.Struct, path ...string) *structpb.Struct {
+	return at(s, path...).GetStructValue()
+}
+
+// texts of the list at a path.
+func texts(s *structpb.Struct, path ...string) []string {
+	var out []string
+	for _, v := range at(s, path...).GetListValue().GetValues() {
+		out = append(out, v.GetStringValue())
+	}
+	return out
+}
+
+// with is a struct with one field changed; the original stays as it is.
+func with(s *structpb.Struct, name string, v any) *structpb.Struct {
+	out := &structpb.Struct{Fields: make(map[string]*structpb.Value, len(s.GetFields())+1)}
+	for n, old := range s.GetFields() {
+		out.Fields[n] = old
+	}
+	out.Fields[name] = valueOf(v)
+	return out
+}
+
+// condition of an object's status.
+func condition(kind string, ok bool, message string) fields {
+	status, reason := "True", "AsWanted"
+	if !ok {
+		status, reason = "False", "NotYet"
+	}
+	return fields{"type": kind, "status": status, "reason": reason, "message": message}
+}
