@@ -398,8 +398,16 @@ func TestExternalName(t *testing.T) {
 		observed view
 		want     string
 	}{
-		"New":     {reason: "A new object has a UUID of nothing.", want: seed},
-		"Seeded":  {reason: "It keeps it until the provider knows better.", observed: view{"metadata": map[string]any{"annotations": map[string]any{externalName: seed}}}, want: seed},
+		"New":    {reason: "A new object has a UUID of nothing.", want: seed},
+		"Seeded": {reason: "It keeps it until the provider knows better.", observed: view{"metadata": map[string]any{"annotations": map[string]any{externalName: seed}}}, want: seed},
+		"Overwritten": {
+			reason: "A run that read too early has put the seed back; the status knows better, or the VLAN would be made twice.",
+			observed: view{
+				"metadata": map[string]any{"annotations": map[string]any{externalName: seed}},
+				"status":   map[string]any{"atProvider": map[string]any{"id": vlanUUID}},
+			},
+			want: vlanUUID,
+		},
 		"Created": {reason: "Then the provider's own is sent.", observed: view{"metadata": map[string]any{"annotations": map[string]any{externalName: vlanUUID}}}, want: vlanUUID},
 		"Lost":    {reason: "An annotation that got lost is found in the status.", observed: view{"status": map[string]any{"atProvider": map[string]any{"id": vlanUUID}}}, want: vlanUUID},
 	}

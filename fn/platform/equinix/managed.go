@@ -71,17 +71,19 @@ func (m managed) compose(c infra.Cluster) object.Object {
 // externalName is the UUID of the outside resource. The provider looks a
 // resource up before it creates it and fails on an empty UUID, so a new object
 // is born with a well-formed UUID of nothing; the provider replaces it by the
-// real one, which is sent from then on.
+// real one, which is sent from then on. A run that read the object before that
+// may send the first one once more after it; the status still has the real one.
 func (m managed) externalName(c infra.Cluster) string {
 	if m.adopts != "" {
 		return m.adopts
 	}
 	if seen, exists := c.Observed[m.key]; exists {
-		if name := seen.String("metadata", "annotations", externalName); name != "" {
-			return name
-		}
-		if id := seen.String("status", "atProvider", "id"); id != "" {
+		name := seen.String("metadata", "annotations", externalName)
+		if id := seen.String("status", "atProvider", "id"); id != "" && (name == "" || name == m.seed(c)) {
 			return id
+		}
+		if name != "" {
+			return name
 		}
 	}
 	if m.exists != "" {
