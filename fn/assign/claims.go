@@ -49,9 +49,10 @@ func poolRefs(c infra.Cluster) map[string]spec.PoolRef {
 
 // Claims are the IPAddressClaims of all machines: one for each network whose
 // addresses come from an outside pool
-// (https://cluster-api.sigs.k8s.io/developer/providers/contracts/ipam). The
-// keys of those that are observed and must stay because the machines are not
-// known come beside them.
+// (https://cluster-api.sigs.k8s.io/developer/providers/contracts/ipam). Beside
+// them come the keys of those that are observed and must stay: all while the
+// machines are not known, and those whose address a machine was given that would
+// not be given it any more, since its pool could bind it to another.
 func Claims(c infra.Cluster, f infra.Facts) (objects []object.Object, kept []string) {
 	if !f.MachinesKnown {
 		for _, key := range slices.Sorted(maps.Keys(c.Observed)) {
@@ -67,12 +68,38 @@ func Claims(c infra.Cluster, f infra.Facts) (objects []object.Object, kept []str
 			objects = append(objects, claim(c, refs[l.Network], m, l))
 		}
 	})
-	return objects, nil
+	return objects, lingeringClaims(c, f, objects)
+}
+
+// lingeringClaims are the keys of observed claims that are not composed and
+// whose address their machine goes on using until it is replaced.
+func lingeringClaims(c infra.Cluster, f infra.Facts, composed []object.Object) []string {
+	anew := make(map[string]bool, len(composed))
+	for _, o := range composed {
+		anew[o.Key] = true
+	}
+	var kept []string
+	for _, m := range f.Machines {
+		for address := range f.Delivered[m.Name] {
+			vlan, named := plan.VLANOfAddressKey(address)
+			key := claimKey(m.Name, vlan)
+			if _, exists := c.Observed[key]; named && exists && !anew[key] {
+				kept = append(kept, key)
+			}
+		}
+	}
+	slices.Sort(kept)
+	return slices.Compact(kept)
+}
+
+// claimKey is the key of a machine's IPAddressClaim on a VLAN.
+func claimKey(machine string, vlan int) string {
+	return object.Key("machine", machine, "address", fmt.Sprintf("vlan%d", vlan))
 }
 
 func claim(c infra.Cluster, pool spec.PoolRef, m infra.Machine, l plan.Link) object.Object {
 	o := object.Object{
-		Key:  object.Key("machine", m.Name, "address", fmt.Sprintf("vlan%d", l.ID)),
+		Key:  claimKey(m.Name, l.ID),
 		Part: object.PartDelivery,
 		Body: map[string]any{
 			"apiVersion": ipamVersion, "kind": claimKind,

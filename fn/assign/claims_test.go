@@ -1,0 +1,73 @@
+package assign_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/l2cluster/function-l2cluster/fn/assign"
+	"github.com/l2cluster/function-l2cluster/fn/infra"
+	"github.com/l2cluster/function-l2cluster/fn/object"
+	"github.com/l2cluster/function-l2cluster/fn/plan"
+	"github.com/l2cluster/function-l2cluster/fn/spec"
+)
+
+func TestAddressClaims(t *testing.T) {
+	const key = "machine-m-address-vlan1000"
+	pool := []spec.Network{{
+		Name: "storage", VXLAN: 1000, IPAddresses: []string{"10.60.10.0/24"}, Assignment: spec.AssignIPAM,
+		PoolRef: &spec.PoolRef{APIGroup: "ipam.cluster.x-k8s.io", Kind: "InClusterIPPool", Name: "pool"},
+	}}
+	machines := []infra.Machine{machine("m", "a")}
+	given := map[string]map[string]string{"m": {"vlan1000.ipv4": "10.60.10.2/24"}}
+	cases := map[string]struct {
+		reason        string
+		networks      []spec.Network
+		facts         infra.Facts
+		objects, kept []string
+	}{
+		"OnThePool": {
+			reason: "a machine claims an address on a network with a pool", networks: pool,
+			facts: infra.Facts{MachinesKnown: true, Machines: machines, Delivered: given}, objects: []string{key},
+		},
+		"OffThePool": {
+			reason: "the machine still uses the address that it was given, so the pool must not bind it to another",
+			facts:  infra.Facts{MachinesKnown: true, Machines: machines, Delivered: given}, kept: []string{key},
+		},
+		"NeverGiven": {
+			reason: "an address that no machine was given goes back",
+			facts:  infra.Facts{MachinesKnown: true, Machines: machines},
+		},
+		"Gone": {
+			reason: "the address of a machine that is gone goes back", networks: pool,
+			facts: infra.Facts{MachinesKnown: true, Delivered: given},
+		},
+		"NobodyLooked": {
+			reason: "a machine list that was not read changes nothing", networks: pool,
+			facts: infra.Facts{Delivered: given}, kept: []string{key},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := &spec.Spec{Networks: tc.networks, Workers: []spec.WorkerPool{{Name: "a"}}}
+			if len(tc.networks) > 0 {
+				s.Workers[0].Ports = bond("storage")
+			}
+			p, err := plan.Build(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			objects, kept := assign.Claims(infra.Cluster{
+				Name: "c", Namespace: "team-a", Spec: s, Plan: p,
+				Observed: map[string]object.View{key: view(t, "{kind: IPAddressClaim}")},
+			}, tc.facts)
+			var keys []string
+			for _, o := range objects {
+				keys = append(keys, o.Key)
+			}
+			if diff := cmp.Diff([][]string{tc.objects, tc.kept}, [][]string{keys, kept}); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
