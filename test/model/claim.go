@@ -159,6 +159,9 @@ func bare(vxlan, host int, ipv6 bool) string {
 	return a
 }
 
+// String is the spec in short.
+func (s *spec) String() string { return fmt.Sprintf("%+v", *s) }
+
 // key of a machine's address in its custom data.
 func addressKey(vxlan int, ipv6 bool) string {
 	if ipv6 {

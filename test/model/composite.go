@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
@@ -55,7 +56,7 @@ func (w *World) create(name string, s *spec) *Composite {
 	}
 	w.composites = append(w.composites, c)
 	w.write(c, version{spec: s})
-	w.log("new %s: %v", c, s.fields(c))
+	w.log("new %s: %s", c, s)
 	return c
 }
 
@@ -92,7 +93,7 @@ func (c *Composite) xrName() string { return c.name + "-" + c.uid[:5] }
 func (w *World) edit(c *Composite, s *spec) {
 	v := *c.now()
 	v.spec = s
-	w.log("edit of %s: %v", c, s.fields(c))
+	w.log("edit of %s: %s", c, s)
 	w.write(c, v)
 }
 
@@ -179,6 +180,24 @@ func heldIn(status *structpb.Struct, key string) string {
 		}
 	}
 	return ""
+}
+
+// record of a status in short.
+func record(status *structpb.Struct) string {
+	var out []string
+	for pool, p := range object(status, "allocations").GetFields() {
+		for key, v := range object(p.GetStructValue(), "held").GetFields() {
+			out = append(out, key+"="+v.GetStringValue())
+		}
+		for _, r := range at(p.GetStructValue(), "released").GetListValue().GetValues() {
+			out = append(out, fmt.Sprintf("%s freed %v at %s", pool[len(pool)-14:], texts(r.GetStructValue(), "addresses"), text(r.GetStructValue(), "at")))
+		}
+		if pending := texts(p.GetStructValue(), "pending"); len(pending) > 0 {
+			out = append(out, fmt.Sprint("pending ", pending))
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(out, " ")
 }
 
 func (c *Composite) String() string { return fmt.Sprintf("claim %s", c.name) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/proto"
@@ -42,6 +43,24 @@ type Trouble struct {
 	Crash Crash
 }
 
+func (t Trouble) String() string {
+	var out []string
+	for what, is := range map[string]bool{"old composite": t.OldComposite, "old others": t.OldOthers, "crash": t.Crash != NoCrash} {
+		if is {
+			out = append(out, what)
+		}
+	}
+	for what, names := range map[string]map[string]bool{
+		"old lists": t.OldLists, "unfetched": t.Unfetched, "old objects": t.OldObjects, "hidden": t.Hidden,
+	} {
+		if len(names) > 0 {
+			out = append(out, what+": "+strings.Join(slices.Sorted(maps.Keys(names)), " "))
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
+}
+
 // maxRounds is how often Crossplane calls a function at most.
 const maxRounds = 6
 
@@ -64,7 +83,7 @@ func (w *World) Reconcile(c *Composite, t Trouble) {
 	if !run.call() {
 		return
 	}
-	w.log("reconcile of %s: %+v", c, t)
+	w.log("reconcile of %s: %s", c, t)
 	run.judge()
 	if run.fatal() {
 		w.log("refused: %v", run.rsp.GetResults())
@@ -274,7 +293,7 @@ func (r *run) remember(o *composed) {
 func (r *run) writeStatus() {
 	r.c.last = r.rsp
 	status := object(r.rsp.GetDesired().GetComposite().GetResource(), "status")
-	r.w.log("%s records %v", r.c, object(status, "allocations"))
+	r.w.log("%s records %s", r.c, record(status))
 	v := *r.c.now()
 	if !proto.Equal(v.status, status) {
 		v.status = status

@@ -8,9 +8,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/l2cluster/function-l2cluster/fn/function"
 )
 
 // judge a response by the request that it answers.
@@ -57,7 +60,8 @@ func (r *run) judgeRefusal() {
 	}
 }
 
-// judgeDeterminism asks again, with required objects in another order.
+// judgeDeterminism asks a function that has not seen anything before, with
+// required objects in another order.
 func (r *run) judgeDeterminism() {
 	before, err := deterministic.Marshal(r.req)
 	if err != nil {
@@ -69,7 +73,8 @@ func (r *run) judgeDeterminism() {
 	for _, required := range again.GetRequiredResources() {
 		slices.Reverse(required.GetItems())
 	}
-	rsp, err := r.w.fn.RunFunction(context.Background(), again)
+	fresh := function.New(logging.NewNopLogger(), r.w.Now)
+	rsp, err := fresh.RunFunction(context.Background(), again)
 	if err != nil {
 		r.violation("the function returned an error: %v", err)
 		return
@@ -159,12 +164,23 @@ func (r *run) addressClaimStays(seen *structpb.Struct) string {
 			return "nobody has looked which machines there are"
 		}
 		for _, item := range required.GetItems() {
-			if strings.HasPrefix(name, text(item.GetResource(), "metadata", "name")+"-vlan") {
-				return "its machine exists"
+			machine := text(item.GetResource(), "metadata", "name")
+			if vlan, ok := strings.CutPrefix(name, machine+"-"); ok && r.delivered(machine, vlan+".ipv4") {
+				return "its machine was given an address by it"
 			}
 		}
 	}
 	return ""
+}
+
+// delivered says whether an observed Request brings a machine such an address.
+func (r *run) delivered(machine, key string) bool {
+	for _, o := range r.req.GetObserved().GetResources() {
+		if text(o.GetResource(), "kind") == "Request" && text(o.GetResource(), "metadata", "labels", machineLabel) == machine {
+			return payloadOf(o.GetResource())[key] != ""
+		}
+	}
+	return false
 }
 
 // portStays: a port of a machine that exists is given up only when the claim no

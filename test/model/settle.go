@@ -33,6 +33,9 @@ func (w *World) Settle() int {
 	}
 	steps, quiet := 0, 0
 	for range settleRounds {
+		if len(w.violations) > 0 {
+			return steps
+		}
 		before := w.changes
 		steps += w.ActAll()
 		for _, c := range w.alive() {
