@@ -31,7 +31,11 @@ func generateInput(root, out string) error {
 			return err
 		}
 	}
-	return nil
+	fields, err := inputFields(out)
+	if err != nil {
+		return err
+	}
+	return writeReference(filepath.Join(out, inputReference), inputTitle, fields)
 }
 
 // runGenerator over the input's package.

@@ -15,7 +15,7 @@ func TestGeneratedFilesAreFresh(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, file := range []string{
-		claimsFile, modernFile,
+		claimsFile, modernFile, claimReference, inputReference,
 		filepath.Join(inputFolder, "l2cluster.fn.crossplane.io_inputs.yaml"),
 		filepath.Join(inputPackage, "zz_generated.deepcopy.go"),
 	} {

@@ -78,7 +78,7 @@ func generateXRDs(root, out string) error {
 			return err
 		}
 	}
-	return nil
+	return writeReference(filepath.Join(out, claimReference), claimTitle, claimFields(definitions[claimsFile].Spec.Versions[0]))
 }
 
 // newDefinitions are the definitions by the files that they belong in: one that
