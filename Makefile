@@ -20,7 +20,7 @@ RACE := $(shell command -v "$$(go env CC)" >/dev/null && echo -race)
 # own dependencies.
 MODULES := . $(patsubst %/go.mod,%,$(wildcard test/*/go.mod test/tools/*/go.mod))
 # Suites that take minutes, or tools that take minutes to build.
-SLOW := $(patsubst %/go.mod,%,$(wildcard $(addsuffix /go.mod,$(addprefix test/,render xpkg bench model boot e2e))))
+SLOW := $(patsubst %/go.mod,%,$(wildcard $(addsuffix /go.mod,$(addprefix test/,render xpkg boot e2e))))
 # Modules that only pin a tool have no tests.
 QUICK := $(filter-out . $(SLOW),$(patsubst %/,%,$(sort $(dir $(foreach m,$(filter-out .,$(MODULES)),$(wildcard $(m)/*_test.go))))))
 
@@ -49,6 +49,7 @@ test: ## Run all quick tests: the function's own and those of quick suites.
 .PHONY: test-slow
 test-slow: ## Run the slow suites too: real Crossplane tools, packages, budgets, fuzzing.
 	@for m in $(SLOW); do echo "== $$m"; (cd $$m && go test -timeout 45m ./...); done
+	go test -tags slow -timeout 30m ./test/bench
 	@$(MAKE) fuzz
 
 # Any suite by name: make test-render, make test-schema, ...
@@ -57,7 +58,7 @@ test-%: test/%/go.mod
 
 .PHONY: bench
 bench: ## Measure RunFunction over gRPC beside a floor that only decodes and encodes.
-	cd test/bench && go run . -report
+	go run ./test/bench
 
 .PHONY: fuzz
 fuzz: ## Fuzz every target for FUZZTIME each.
