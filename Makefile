@@ -56,6 +56,18 @@ test-slow: ## Run the slow suites too: real Crossplane tools, packages, budgets,
 test-%: test/%/go.mod
 	cd test/$* && go test -timeout 45m $(if $(filter test/$*,$(SLOW)),,$(RACE)) ./...
 
+.PHONY: test-model
+test-model: ## Drive the function through MODEL_STEPS random steps of a modelled world.
+	MODEL_STEPS=$${MODEL_STEPS:-100000} go test -count 1 -timeout 60m -v ./test/model
+
+.PHONY: test-boot
+test-boot: ## Boot real machines in every mode with every back end. Needs root and Debian.
+	cd test/boot && L2CLUSTER_BOOT=1 go test -count 1 -timeout 120m -v ./...
+
+.PHONY: test-boot-quick
+test-boot-quick: ## Boot three of them.
+	cd test/boot && L2CLUSTER_BOOT=1 go test -count 1 -timeout 60m -v -run 'TestMatrix/^ifupdown$$/^(HybridBonded|HybridUntagged|Layer2Bonded)$$' ./...
+
 .PHONY: bench
 bench: ## Measure RunFunction over gRPC beside a floor that only decodes and encodes.
 	go run ./test/bench
@@ -80,7 +92,7 @@ lint: ## Check formatting, modules, Go and shell.
 	@lint=$$(test/tools/tool golangci-lint); for m in $(MODULES); do \
 		[[ -n $$(cd $$m && go list ./... 2>/dev/null) ]] || continue; \
 		echo "== golangci-lint $$m"; (cd $$m && "$$lint" run --config "$(CURDIR)/.golangci.yml" ./...); done
-	shellcheck $$(git ls-files '*.sh' .ci/run test/tools/tool)
+	shellcheck $$(git ls-files -z | LC_ALL=C xargs -0 awk 'FNR == 1 && /^#!.*[\/ ](ba|da)?sh/ {print FILENAME} {nextfile}')
 
 .PHONY: image
 image: ## Build the runtime image as a tarball, with Go alone: _output/image-ARCH.tar.
