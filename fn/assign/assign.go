@@ -100,7 +100,7 @@ func Addresses(in Input) (Result, error) {
 		return Result{}, err
 	}
 	demands := in.demands()
-	pools, demands = in.lingering(pools, demands)
+	pools, demands = in.lingering(record, pools, demands)
 	book, err := ipam.Assign(ipam.Input{
 		Pools: pools, Demands: demands,
 		Complete: in.Facts.MachinesKnown && in.Others.Fetched && len(unreadable) == 0,
@@ -191,33 +191,62 @@ func (in Input) demands() []ipam.Demand {
 // lingering adds what machines were given and would not be given any more: a
 // machine that was made before a network was taken off its pool goes on using
 // its address until it is replaced, so nobody else may get it.
-func (in Input) lingering(pools []ipam.Pool, demands []ipam.Demand) ([]ipam.Pool, []ipam.Demand) {
-	wanted := make(map[string]bool, len(demands))
-	for _, d := range demands {
-		wanted[d.Key] = true
-	}
+func (in Input) lingering(record ipam.Record, pools []ipam.Pool, demands []ipam.Demand) ([]ipam.Pool, []ipam.Demand) {
 	known := make(map[string]bool, len(pools))
 	for _, p := range pools {
 		known[p.Key] = true
 	}
-	for _, m := range in.Facts.Machines {
-		for _, key := range slices.Sorted(maps.Keys(in.Facts.Delivered[m.Name])) {
-			vlan, named := plan.VLANOfAddressKey(key)
-			address, err := netip.ParsePrefix(in.Facts.Delivered[m.Name][key])
-			if !named || err != nil || wanted[demandKey(m.Name, key)] {
-				continue
-			}
-			pool := ipam.Pool{Key: poolKey(in.Scope, vlan, address.Masked()), Subnet: address.Masked()}
-			if !known[pool.Key] {
-				known[pool.Key] = true
-				pools = append(pools, pool)
-			}
-			demands = append(demands, ipam.Demand{
-				Key: demandKey(m.Name, key), Pool: pool.Key, Ready: true, Delivered: address, External: true, Fixed: address,
-			})
+	given := in.given(record, demands)
+	for _, holder := range slices.Sorted(maps.Keys(given)) {
+		_, key, _ := strings.Cut(holder, "/")
+		vlan, named := plan.VLANOfAddressKey(key)
+		if !named {
+			continue
 		}
+		address := given[holder]
+		pool := ipam.Pool{Key: poolKey(in.Scope, vlan, address.Masked()), Subnet: address.Masked()}
+		if !known[pool.Key] {
+			known[pool.Key] = true
+			pools = append(pools, pool)
+		}
+		demands = append(demands, ipam.Demand{
+			Key: holder, Pool: pool.Key, Ready: true, Delivered: address, External: true, Fixed: address,
+		})
 	}
 	return pools, demands
+}
+
+// given are the addresses that machines were or may have been given and that
+// nothing demands any more, by the key of their demand: those that the record
+// has let go to them, and above them those that they were seen to be sent.
+func (in Input) given(record ipam.Record, demands []ipam.Demand) map[string]netip.Prefix {
+	wanted := make(map[string]bool, len(demands))
+	for _, d := range demands {
+		wanted[d.Key] = true
+	}
+	machines := make(map[string]bool, len(in.Facts.Machines))
+	for _, m := range in.Facts.Machines {
+		machines[m.Name] = true
+	}
+	out := map[string]netip.Prefix{}
+	for _, r := range record {
+		for holder, address := range r.Held {
+			machine, _, _ := strings.Cut(holder, "/")
+			if !wanted[holder] && machines[machine] && !slices.Contains(r.Pending, holder) {
+				out[holder] = address
+			}
+		}
+	}
+	for machine, addresses := range in.Facts.Delivered {
+		for key, text := range addresses {
+			holder := demandKey(machine, key)
+			address, err := netip.ParsePrefix(text)
+			if err == nil && !wanted[holder] && machines[machine] {
+				out[holder] = address
+			}
+		}
+	}
+	return out
 }
 
 func (in Input) demand(m infra.Machine, l plan.Link, s plan.LinkSubnet) ipam.Demand {

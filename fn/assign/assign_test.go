@@ -311,8 +311,12 @@ func TestNetworkTakenOffAPool(t *testing.T) {
 	if diff := cmp.Diff(want, addresses(t, in).Delivery); diff != "" {
 		t.Errorf("also when the whole network is gone: -want, +got:\n%s", diff)
 	}
+	in.Status, in.Facts.Delivered = status(t, addresses(t, in).Record), nil
+	if diff := cmp.Diff(want, addresses(t, in).Delivery); diff != "" {
+		t.Errorf("also when nobody sees any more what it was sent: -want, +got:\n%s", diff)
+	}
 	in.Status = status(t, addresses(t, in).Record)
-	in.Facts.Machines, in.Facts.Delivered = nil, nil
+	in.Facts.Machines = nil
 	if got := addresses(t, in).Addresses; len(got) != 0 {
 		t.Errorf("when the machine is gone its address is free: got %v", got)
 	}

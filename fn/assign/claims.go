@@ -52,8 +52,9 @@ func poolRefs(c infra.Cluster) map[string]spec.PoolRef {
 // (https://cluster-api.sigs.k8s.io/developer/providers/contracts/ipam). Beside
 // them come the keys of those that are observed and must stay: all while the
 // machines are not known, and those whose address a machine was given that would
-// not be given it any more, since its pool could bind it to another.
-func Claims(c infra.Cluster, f infra.Facts) (objects []object.Object, kept []string) {
+// not be given it any more, since its pool could bind it to another. What
+// machines are given is what Addresses decided.
+func Claims(c infra.Cluster, f infra.Facts, given infra.Delivery) (objects []object.Object, kept []string) {
 	if !f.MachinesKnown {
 		for _, key := range slices.Sorted(maps.Keys(c.Observed)) {
 			if c.Observed[key].String("kind") == claimKind {
@@ -68,21 +69,21 @@ func Claims(c infra.Cluster, f infra.Facts) (objects []object.Object, kept []str
 			objects = append(objects, claim(c, refs[l.Network], m, l))
 		}
 	})
-	return objects, lingeringClaims(c, f, objects)
+	return objects, lingeringClaims(c, given, objects)
 }
 
 // lingeringClaims are the keys of observed claims that are not composed and
 // whose address their machine goes on using until it is replaced.
-func lingeringClaims(c infra.Cluster, f infra.Facts, composed []object.Object) []string {
+func lingeringClaims(c infra.Cluster, given infra.Delivery, composed []object.Object) []string {
 	anew := make(map[string]bool, len(composed))
 	for _, o := range composed {
 		anew[o.Key] = true
 	}
 	var kept []string
-	for _, m := range f.Machines {
-		for address := range f.Delivered[m.Name] {
+	for machine, addresses := range given {
+		for address := range addresses {
 			vlan, named := plan.VLANOfAddressKey(address)
-			key := claimKey(m.Name, vlan)
+			key := claimKey(machine, vlan)
 			if _, exists := c.Observed[key]; named && exists && !anew[key] {
 				kept = append(kept, key)
 			}

@@ -19,20 +19,21 @@ func TestAddressClaims(t *testing.T) {
 		PoolRef: &spec.PoolRef{APIGroup: "ipam.cluster.x-k8s.io", Kind: "InClusterIPPool", Name: "pool"},
 	}}
 	machines := []infra.Machine{machine("m", "a")}
-	given := map[string]map[string]string{"m": {"vlan1000.ipv4": "10.60.10.2/24"}}
+	given := infra.Delivery{"m": {"vlan1000.ipv4": "10.60.10.2/24"}}
 	cases := map[string]struct {
 		reason        string
 		networks      []spec.Network
 		facts         infra.Facts
+		given         infra.Delivery
 		objects, kept []string
 	}{
 		"OnThePool": {
 			reason: "a machine claims an address on a network with a pool", networks: pool,
-			facts: infra.Facts{MachinesKnown: true, Machines: machines, Delivered: given}, objects: []string{key},
+			facts: infra.Facts{MachinesKnown: true, Machines: machines}, given: given, objects: []string{key},
 		},
 		"OffThePool": {
 			reason: "the machine still uses the address that it was given, so the pool must not bind it to another",
-			facts:  infra.Facts{MachinesKnown: true, Machines: machines, Delivered: given}, kept: []string{key},
+			facts:  infra.Facts{MachinesKnown: true, Machines: machines}, given: given, kept: []string{key},
 		},
 		"NeverGiven": {
 			reason: "an address that no machine was given goes back",
@@ -40,11 +41,11 @@ func TestAddressClaims(t *testing.T) {
 		},
 		"Gone": {
 			reason: "the address of a machine that is gone goes back", networks: pool,
-			facts: infra.Facts{MachinesKnown: true, Delivered: given},
+			facts: infra.Facts{MachinesKnown: true},
 		},
 		"NobodyLooked": {
 			reason: "a machine list that was not read changes nothing", networks: pool,
-			facts: infra.Facts{Delivered: given}, kept: []string{key},
+			facts: infra.Facts{}, kept: []string{key},
 		},
 	}
 	for name, tc := range cases {
@@ -60,7 +61,7 @@ func TestAddressClaims(t *testing.T) {
 			objects, kept := assign.Claims(infra.Cluster{
 				Name: "c", Namespace: "team-a", Spec: s, Plan: p,
 				Observed: map[string]object.View{key: view(t, "{kind: IPAddressClaim}")},
-			}, tc.facts)
+			}, tc.facts, tc.given)
 			var keys []string
 			for _, o := range objects {
 				keys = append(keys, o.Key)

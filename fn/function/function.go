@@ -65,7 +65,7 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 	if err != nil {
 		return f.fail(rsp, err)
 	}
-	claims, keptClaims := assign.Claims(cluster, facts)
+	claims, keptClaims := assign.Claims(cluster, facts, addresses.Delivery)
 	objects := slices.Concat(infrastructure.Objects, claims, composed.Observe(snapshot.Observed))
 	outcome := report.Report(reportInput(snapshot, cluster, facts, addresses, wish.warnings, objects))
 	outcome.Kept = slices.Concat(kept(snapshot, objects), infrastructure.Kept, keptClaims)
