@@ -58,8 +58,6 @@ func testInput() *v1beta1.Input {
 	return in
 }
 
-func pointer[T any](v T) *T { return &v }
-
 // validation is a case of one rule: what is changed in a good claim or input,
 // the errors as "path: type", all of them, and part of what the first one says.
 type validation struct {
@@ -76,8 +74,7 @@ func (tc validation) run(t *testing.T) {
 	tc.change(s, in)
 	Default(s)
 	errs, warnings := Validate(s, in)
-	var got []string
-	var texts []string
+	got, texts := make([]string, 0, len(errs)), make([]string, 0, len(errs))
 	for _, err := range errs {
 		got = append(got, fmt.Sprintf("%s: %s", err.Field, err.Type))
 		texts = append(texts, err.Error())

@@ -11,16 +11,16 @@ const maxSSHKeys = 32
 
 // validateCluster checks what belongs to the cluster as a whole.
 func (c claim) validateCluster() (field.ErrorList, []string) {
-	errs := namespaceText.Optional(c.path.Child("namespace"), c.spec.Namespace)
-	errs = append(errs, versionText.Required(c.path.Child("kubernetesVersion"), c.spec.KubernetesVersion)...)
-	errs = append(errs, uuidText.Required(c.path.Child("projectID"), c.spec.ProjectID)...)
+	errs := namespacePattern.Optional(c.path.Child("namespace"), c.spec.Namespace)
+	errs = append(errs, versionPattern.Required(c.path.Child("kubernetesVersion"), c.spec.KubernetesVersion)...)
+	errs = append(errs, uuidPattern.Required(c.path.Child("projectID"), c.spec.ProjectID)...)
 	errs = append(errs, c.validateMetro(c.path.Child("metro"))...)
-	errs = append(errs, rule.Items(c.path.Child("sshKeys"), c.spec.SSHKeys, maxSSHKeys, sshKeyText.Required)...)
+	errs = append(errs, rule.Items(c.path.Child("sshKeys"), c.spec.SSHKeys, maxSSHKeys, sshKeyPattern.Required)...)
 	return append(errs, c.validateVIPManager(c.path.Child("vipManager"))...), nil
 }
 
 func (c claim) validateMetro(path *field.Path) field.ErrorList {
-	if errs := metroText.Required(path, c.spec.Metro); len(errs) > 0 {
+	if errs := metroPattern.Required(path, c.spec.Metro); len(errs) > 0 {
 		return errs
 	}
 	return allowed(path, c.spec.Metro, c.in.Allowed.Metros)

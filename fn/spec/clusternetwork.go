@@ -22,8 +22,8 @@ type sizes struct {
 // PodSubnetNodeMaskMaxDiff in
 // https://github.com/kubernetes/kubernetes/blob/master/cmd/kubeadm/app/constants/constants.go.
 var (
-	podSizes     = map[string]sizes{"IPv4": {8, 24}, "IPv6": {48, 64}}
-	serviceSizes = map[string]sizes{"IPv4": {12, 28}, "IPv6": {108, 124}}
+	podSizeTable     = map[string]sizes{"IPv4": {8, 24}, "IPv6": {48, 64}}
+	serviceSizeTable = map[string]sizes{"IPv4": {12, 28}, "IPv6": {108, 124}}
 )
 
 // block of addresses of a claim and where it stands. A block that cannot be
@@ -68,11 +68,11 @@ func validateBlocks(path *field.Path, values []string, blocks []block) field.Err
 func (c claim) validateClusterNetwork() (field.ErrorList, []string) {
 	n, path := c.spec.ClusterNetwork, c.path.Child("clusterNetwork")
 	errs := validateBlocks(path.Child("pods", "cidrBlocks"), n.Pods.CIDRBlocks, c.pods)
-	errs = append(errs, validateSizes(c.pods, podSizes, "pods")...)
+	errs = append(errs, validateSizes(c.pods, podSizeTable, "pods")...)
 	errs = append(errs, validateBlocks(path.Child("services", "cidrBlocks"), n.Services.CIDRBlocks, c.services)...)
-	errs = append(errs, validateSizes(c.services, serviceSizes, "services")...)
+	errs = append(errs, validateSizes(c.services, serviceSizeTable, "services")...)
 	errs = append(errs, c.validateServiceFamilies()...)
-	return append(errs, domainText.Optional(path.Child("serviceDomain"), n.ServiceDomain)...), nil
+	return append(errs, domainPattern.Optional(path.Child("serviceDomain"), n.ServiceDomain)...), nil
 }
 
 func validateSizes(blocks []block, limits map[string]sizes, what string) field.ErrorList {

@@ -77,8 +77,8 @@ func stringsOf(v reflect.Value, path string, found map[string]slot) {
 	case reflect.String:
 		found[path] = slot{v.String(), v.SetString}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			stringsOf(v.Field(i), fieldPath(path, v.Type().Field(i)), found)
+		for f, value := range v.Fields() {
+			stringsOf(value, fieldPath(path, f), found)
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
@@ -115,9 +115,9 @@ func stringFields(t reflect.Type, path string) []string {
 		return []string{path + "{key}", path + "{value}"}
 	case reflect.Struct:
 		var out []string
-		for i := range t.NumField() {
+		for f := range t.Fields() {
 			if t.String() != "v1.Duration" {
-				out = append(out, stringFields(t.Field(i).Type, fieldPath(path, t.Field(i)))...)
+				out = append(out, stringFields(f.Type, fieldPath(path, f))...)
 			}
 		}
 		return out
@@ -132,7 +132,7 @@ func fullClaims() map[string]func() *Spec {
 		m.HardwareReservationID, m.Tags = "next-available", []string{"blue"}
 		m.Labels, m.Taints = map[string]string{"site": "east"}, []Taint{{Key: "dedicated", Value: "storage", Effect: "NoSchedule"}}
 		m.HealthCheck = &HealthCheck{}
-		m.Ports = append(m.Ports, Port{Name: "eth1", Bonded: pointer(false), NativeNetwork: "pooled", Networks: []PortNetwork{{Name: "pooled"}}})
+		m.Ports = append(m.Ports, Port{Name: "eth1", Bonded: new(false), NativeNetwork: "pooled", Networks: []PortNetwork{{Name: "pooled"}}})
 		m.Ports[0].Networks[1].AssignmentRange = "10.61.20.2-10.61.20.9"
 	}
 	return map[string]func() *Spec{

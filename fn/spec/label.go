@@ -16,10 +16,10 @@ import (
 // Kubernetes' own, but no other of those
 // (https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#noderestriction).
 var (
-	syncedDomains  = []string{"node-restriction.kubernetes.io", "node.cluster.x-k8s.io"}
-	kubeletDomains = []string{"kubelet.kubernetes.io", "node.kubernetes.io"}
-	ownedDomains   = []string{"kubernetes.io", "k8s.io", "cluster.x-k8s.io"}
-	kubeletLabels  = []string{
+	syncedTable       = []string{"node-restriction.kubernetes.io", "node.cluster.x-k8s.io"}
+	kubeletTable      = []string{"kubelet.kubernetes.io", "node.kubernetes.io"}
+	ownedTable        = []string{"kubernetes.io", "k8s.io", "cluster.x-k8s.io"}
+	kubeletLabelTable = []string{
 		"topology.kubernetes.io/region", "topology.kubernetes.io/zone",
 		"failure-domain.beta.kubernetes.io/region", "failure-domain.beta.kubernetes.io/zone",
 		"beta.kubernetes.io/instance-type",
@@ -58,9 +58,9 @@ func refusedLabel(key string, worker bool) string {
 		return ""
 	case key == controlPlaneRole && worker:
 		return "marks servers of the control plane; choose another role for workers, for example node-role.kubernetes.io/worker"
-	case domain == roleDomain || inDomain(domain, syncedDomains) || inDomain(domain, kubeletDomains) || slices.Contains(kubeletLabels, key):
+	case domain == roleDomain || inDomain(domain, syncedTable) || inDomain(domain, kubeletTable) || slices.Contains(kubeletLabelTable, key):
 		return ""
-	case inDomain(domain, ownedDomains):
+	case inDomain(domain, ownedTable):
 		return "neither Cluster API nor the kubelet may set a label of this domain; use one of your own, or node-role.kubernetes.io, node-restriction.kubernetes.io or node.cluster.x-k8s.io"
 	default:
 		return ""
@@ -89,10 +89,10 @@ func validateTaints(p pool) field.ErrorList {
 }
 
 func validateTaint(t Taint, path *field.Path) field.ErrorList {
-	errs := taintKeyText.Required(path.Child("key"), t.Key)
+	errs := taintKeyPattern.Required(path.Child("key"), t.Key)
 	if reasons := content.IsLabelKey(t.Key); len(errs) == 0 && len(reasons) > 0 {
 		errs = append(errs, field.Invalid(path.Child("key"), t.Key, strings.Join(reasons, "; ")))
 	}
-	errs = append(errs, taintValueText.Optional(path.Child("value"), t.Value)...)
+	errs = append(errs, taintValuePattern.Optional(path.Child("value"), t.Value)...)
 	return append(errs, rule.OneOf(path.Child("effect"), t.Effect, "NoSchedule", "PreferNoSchedule", "NoExecute")...)
 }

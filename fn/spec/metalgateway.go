@@ -55,7 +55,7 @@ const (
 // validateGatewayVRF checks that the network's IPv4 block can be reserved in the
 // VRF, and that the gateway is the address that the Metal Gateway will have.
 func (c claim) validateGatewayVRF(n network, path *field.Path) field.ErrorList {
-	if errs := nameText.Required(path, n.MetalGateway.VRF); len(errs) > 0 {
+	if errs := namePattern.Required(path, n.MetalGateway.VRF); len(errs) > 0 {
 		return errs
 	}
 	vrf := c.vrf(n.MetalGateway.VRF)

@@ -110,10 +110,10 @@ func (c claim) validateUnique() field.ErrorList {
 
 // validateNetwork checks the fields of a network that stand for themselves.
 func validateNetwork(n network) field.ErrorList {
-	errs := nameText.Required(n.path.Child("name"), n.Name)
+	errs := namePattern.Required(n.path.Child("name"), n.Name)
 	errs = append(errs, rule.AtMostCharacters(n.path.Child("description"), n.Description, descriptionLimit)...)
 	errs = append(errs, rule.Between(n.path.Child("vxlan"), n.VXLAN, minVXLAN, maxVXLAN)...)
-	errs = append(errs, uuidText.Optional(n.path.Child("vlanID"), n.VLANID)...)
+	errs = append(errs, uuidPattern.Optional(n.path.Child("vlanID"), n.VLANID)...)
 	errs = append(errs, validateMTU(n)...)
 	return append(errs, validateInterfaceName(n)...)
 }
@@ -134,19 +134,19 @@ func validateMTU(n network) field.ErrorList {
 	return nil
 }
 
-// systemInterface are names that the kernel, the platform's images or a pod
+// systemInterfacePattern are names that the kernel, the platform's images or a pod
 // network give to interfaces of their own, and the two that mean every interface
 // below /proc/sys/net. VLAN interfaces such as bond0.1000 are not among them.
-var systemInterface = regexp.MustCompile(`^(lo|all|default|kube-bridge|nodelocaldns)$` +
+var systemInterfacePattern = regexp.MustCompile(`^(lo|all|default|kube-bridge|nodelocaldns)$` +
 	`|^(bond|br|cbr|cni|docker|dummy|eth|gre|ifb|ip6tnl|kube-ipvs|sit|team|tunl|virbr|vxlan|wg|wlan)[0-9]+$` +
 	`|^en[opsx][0-9]|^(cali|cilium_|flannel\.|lxc|veth)`)
 
 func validateInterfaceName(n network) field.ErrorList {
 	path := n.path.Child("interfaceName")
-	if errs := interfaceText.Optional(path, n.InterfaceName); len(errs) > 0 {
+	if errs := interfacePattern.Optional(path, n.InterfaceName); len(errs) > 0 {
 		return errs
 	}
-	if systemInterface.MatchString(n.InterfaceName) {
+	if systemInterfacePattern.MatchString(n.InterfaceName) {
 		return field.ErrorList{field.Invalid(path, n.InterfaceName, "is the name of an interface that the system makes; leave it out for "+Network{VXLAN: n.VXLAN}.Interface()+", or choose another")}
 	}
 	return nil
@@ -209,7 +209,7 @@ func validatePoolRef(n network) field.ErrorList {
 	if n.Assignment != AssignIPAM {
 		errs = append(errs, field.Invalid(path, *n.PoolRef, "goes with assignment: ipam, and only with it"))
 	}
-	errs = append(errs, domainText.Required(path.Child("apiGroup"), n.PoolRef.APIGroup)...)
-	errs = append(errs, kindText.Required(path.Child("kind"), n.PoolRef.Kind)...)
-	return append(errs, objectNameText.Required(path.Child("name"), n.PoolRef.Name)...)
+	errs = append(errs, domainPattern.Required(path.Child("apiGroup"), n.PoolRef.APIGroup)...)
+	errs = append(errs, kindPattern.Required(path.Child("kind"), n.PoolRef.Kind)...)
+	return append(errs, objectNamePattern.Required(path.Child("name"), n.PoolRef.Name)...)
 }

@@ -39,7 +39,8 @@ type pool struct {
 // newPools are the control plane's pool and the worker pools, in the claim's
 // order.
 func newPools(s *Spec, path *field.Path) []pool {
-	pools := []pool{newPool(&s.ControlPlane.Machines, controlPlanePool, path.Child("controlPlane"))}
+	pools := make([]pool, 0, len(s.Workers)+1)
+	pools = append(pools, newPool(&s.ControlPlane.Machines, controlPlanePool, path.Child("controlPlane")))
 	for i := range s.Workers {
 		p := newPool(&s.Workers[i].Machines, s.Workers[i].Name, path.Child("workers").Index(i))
 		p.worker = true
@@ -73,7 +74,7 @@ func (c claim) validateWorkers() field.ErrorList {
 	names := rule.Seen[string]{}
 	for i, w := range c.spec.Workers {
 		p := path.Index(i)
-		errs = append(errs, nameText.Required(p.Child("name"), w.Name)...)
+		errs = append(errs, namePattern.Required(p.Child("name"), w.Name)...)
 		errs = append(errs, names.Add(p.Child("name"), w.Name)...)
 		if w.Name == controlPlanePool {
 			errs = append(errs, field.Invalid(p.Child("name"), w.Name, "is the name of the control plane's own pool; choose another"))
@@ -90,14 +91,14 @@ func (c claim) validateMachines(p pool) field.ErrorList {
 	errs = append(errs, validateSlug(p.path.Child("os"), p.OS, c.in.Allowed.OperatingSystems)...)
 	errs = append(errs, rule.OneOf(p.path.Child("billingCycle"), p.BillingCycle, "hourly", "daily", "monthly", "yearly")...)
 	errs = append(errs, c.validateReservation(p)...)
-	errs = append(errs, rule.Set(p.path.Child("tags"), p.Tags, maxTags, tagText.Required)...)
+	errs = append(errs, rule.Set(p.path.Child("tags"), p.Tags, maxTags, tagPattern.Required)...)
 	errs = append(errs, validateLabels(p)...)
 	errs = append(errs, validateTaints(p)...)
 	return append(errs, c.validateHealthCheck(p)...)
 }
 
 func validateSlug(path *field.Path, value string, list []string) field.ErrorList {
-	if errs := slugText.Required(path, value); len(errs) > 0 {
+	if errs := slugPattern.Required(path, value); len(errs) > 0 {
 		return errs
 	}
 	return allowed(path, value, list)
@@ -107,7 +108,7 @@ func validateSlug(path *field.Path, value string, list []string) field.ErrorList
 // fail on: https://github.com/kubernetes-retired/cluster-api-provider-packet/blob/v0.9.0/pkg/cloud/packet/client.go.
 func (c claim) validateReservation(p pool) field.ErrorList {
 	path := p.path.Child("hardwareReservationID")
-	if errs := reservationText.Optional(path, p.HardwareReservationID); len(errs) > 0 || p.HardwareReservationID == "" {
+	if errs := reservationPattern.Optional(path, p.HardwareReservationID); len(errs) > 0 || p.HardwareReservationID == "" {
 		return errs
 	}
 	if c.in.Equinix.HardwareReservations {
@@ -123,7 +124,7 @@ func (c claim) validateHealthCheck(p pool) field.ErrorList {
 		return nil
 	}
 	errs := rule.Between(path.Child("unhealthyTimeoutSeconds"), h.UnhealthyTimeoutSeconds, minUnhealthy, maxTimeout)
-	errs = append(errs, maxUnhealthyText.Required(path.Child("maxUnhealthy"), h.MaxUnhealthy)...)
+	errs = append(errs, maxUnhealthyPattern.Required(path.Child("maxUnhealthy"), h.MaxUnhealthy)...)
 	startup := path.Child("nodeStartupTimeoutSeconds")
 	if e := rule.Between(startup, h.NodeStartupTimeoutSeconds, minStartup, maxTimeout); len(e) > 0 {
 		return append(errs, e...)

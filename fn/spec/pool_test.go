@@ -162,20 +162,20 @@ func TestValidateNumbers(t *testing.T) {
 		"ControlPlaneCannotRoll": {
 			reason: "One replica and no surge is refused by Cluster API, later (C39).",
 			change: func(s *Spec, _ *v1beta1.Input) {
-				s.ControlPlane.Replicas, s.ControlPlane.Rollout.MaxSurge = 1, pointer[int32](0)
+				s.ControlPlane.Replicas, s.ControlPlane.Rollout.MaxSurge = 1, new(int32(0))
 			},
 			want: []string{"spec.controlPlane.rollout.maxSurge: Invalid value"},
 			says: "0 needs at least 3 replicas",
 		},
 		"ControlPlaneSurge": {
 			reason: "Only 0 and 1 are valid (C39).",
-			change: func(s *Spec, _ *v1beta1.Input) { s.ControlPlane.Rollout.MaxSurge = pointer[int32](2) },
+			change: func(s *Spec, _ *v1beta1.Input) { s.ControlPlane.Rollout.MaxSurge = new(int32(2)) },
 			want:   []string{"spec.controlPlane.rollout.maxSurge: Invalid value"},
 		},
 		"Replicas": {
 			reason: "Numbers are bounded.",
 			change: func(s *Spec, _ *v1beta1.Input) {
-				s.Workers[0].Replicas, s.Workers[1].Replicas = pointer[int32](-1), pointer[int32](1001)
+				s.Workers[0].Replicas, s.Workers[1].Replicas = new(int32(-1)), new(int32(1001))
 			},
 			want: []string{general + ".replicas: Invalid value", "spec.workers[1].replicas: Invalid value"},
 		},
@@ -198,14 +198,14 @@ func TestValidateNumbers(t *testing.T) {
 		"WorkerRollout": {
 			reason: "Numbers are bounded.",
 			change: func(s *Spec, _ *v1beta1.Input) {
-				s.Workers[0].Rollout = &WorkerRollout{MaxSurge: pointer[int32](1001), MaxUnavailable: pointer[int32](-1)}
+				s.Workers[0].Rollout = &WorkerRollout{MaxSurge: new(int32(1001)), MaxUnavailable: new(int32(-1))}
 			},
 			want: []string{general + ".rollout.maxSurge: Invalid value", general + ".rollout.maxUnavailable: Invalid value"},
 		},
 		"WorkerRolloutCannotMove": {
 			reason: "Nothing may come and nothing may go.",
 			change: func(s *Spec, _ *v1beta1.Input) {
-				s.Workers[0].Rollout = &WorkerRollout{MaxSurge: pointer[int32](0), MaxUnavailable: pointer[int32](0)}
+				s.Workers[0].Rollout = &WorkerRollout{MaxSurge: new(int32(0)), MaxUnavailable: new(int32(0))}
 			},
 			want: []string{general + ".rollout.maxUnavailable: Invalid value"},
 		},
@@ -224,13 +224,13 @@ func TestDefault(t *testing.T) {
 		surge       int32
 		unavailable int32
 	}{
-		"Nothing":     {"One server, one more during a rollout.", WorkerPool{}, pointer[int32](1), 1, 0},
+		"Nothing":     {"One server, one more during a rollout.", WorkerPool{}, new(int32(1)), 1, 0},
 		"Autoscaling": {"The autoscaler owns the number.", WorkerPool{Autoscaling: &Autoscaling{Max: 2}}, nil, 1, 0},
-		"NoServers":   {"0 is a number.", WorkerPool{Replicas: pointer[int32](0)}, pointer[int32](0), 1, 0},
-		"NoSurge":     {"Something must give way.", WorkerPool{Rollout: &WorkerRollout{MaxSurge: pointer[int32](0)}}, pointer[int32](1), 0, 1},
+		"NoServers":   {"0 is a number.", WorkerPool{Replicas: new(int32(0))}, new(int32(0)), 1, 0},
+		"NoSurge":     {"Something must give way.", WorkerPool{Rollout: &WorkerRollout{MaxSurge: new(int32(0))}}, new(int32(1)), 0, 1},
 		"Given": {
 			"What is given stays.",
-			WorkerPool{Rollout: &WorkerRollout{MaxSurge: pointer[int32](2), MaxUnavailable: pointer[int32](3)}}, pointer[int32](1), 2, 3,
+			WorkerPool{Rollout: &WorkerRollout{MaxSurge: new(int32(2)), MaxUnavailable: new(int32(3))}}, new(int32(1)), 2, 3,
 		},
 	}
 	for name, tc := range cases {

@@ -63,9 +63,9 @@ func (c claim) validatePorts(p pool) field.ErrorList {
 	ports, networks := rule.Seen[string]{}, rule.Seen[string]{}
 	for i, port := range p.Ports {
 		at := path.Index(i)
-		errs = append(errs, portText.Required(at.Child("name"), port.Name)...)
+		errs = append(errs, portPattern.Required(at.Child("name"), port.Name)...)
 		errs = append(errs, ports.Add(at.Child("name"), port.Name)...)
-		errs = append(errs, nameText.Optional(at.Child("nativeNetwork"), port.NativeNetwork)...)
+		errs = append(errs, namePattern.Optional(at.Child("nativeNetwork"), port.NativeNetwork)...)
 		errs = append(errs, rule.AtMostItems(at.Child("networks"), len(port.Networks), maxPortNetworks)...)
 		for j, pn := range port.Networks {
 			on := at.Child("networks").Index(j)
@@ -77,11 +77,11 @@ func (c claim) validatePorts(p pool) field.ErrorList {
 }
 
 func (c claim) validatePortNetwork(pn PortNetwork, path *field.Path) field.ErrorList {
-	errs := nameText.Required(path.Child("name"), pn.Name)
+	errs := namePattern.Required(path.Child("name"), pn.Name)
 	if len(errs) == 0 && c.network(pn.Name) == nil {
 		errs = append(errs, notFound(path.Child("name"), pn.Name, "must name one of spec.networks", c.networkNames()))
 	}
-	errs = append(errs, rangeText.Optional(path.Child("assignmentRange"), pn.AssignmentRange)...)
+	errs = append(errs, rangePattern.Optional(path.Child("assignmentRange"), pn.AssignmentRange)...)
 	return append(errs, rule.OneOf(path.Child("addressType"), pn.AddressType, AddressInternal, AddressExternal)...)
 }
 
@@ -201,11 +201,7 @@ func metric(destination netip.Prefix, value int64) int64 {
 func validateMachineMode(p pool, links []link) field.ErrorList {
 	path := p.path.Child("ports")
 	if !p.mode.PureLayer2() {
-		var errs field.ErrorList
-		for _, l := range links {
-			errs = append(errs, validatePlatformRoute(*l.network)...)
-		}
-		return errs
+		return validatePlatformRoutes(links)
 	}
 	if !p.worker {
 		return field.ErrorList{field.Invalid(path, string(p.mode),

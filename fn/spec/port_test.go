@@ -12,9 +12,9 @@ import (
 )
 
 func TestModeOf(t *testing.T) {
-	no := pointer(false)
+	no := new(false)
 	on := func(names ...string) []PortNetwork {
-		var out []PortNetwork
+		out := make([]PortNetwork, 0, len(names))
 		for _, n := range names {
 			out = append(out, PortNetwork{Name: n})
 		}
@@ -156,14 +156,14 @@ func TestValidatePorts(t *testing.T) {
 		"NetworkTwiceOnTwoPorts": {
 			reason: "A network is on a server once.",
 			change: func(s *Spec, _ *v1beta1.Input) {
-				s.Workers[0].Ports = append(s.Workers[0].Ports, Port{Name: "eth1", Bonded: pointer(false), Networks: []PortNetwork{{Name: "data"}}})
+				s.Workers[0].Ports = append(s.Workers[0].Ports, Port{Name: "eth1", Bonded: new(false), Networks: []PortNetwork{{Name: "data"}}})
 			},
 			want: []string{ports + "[1].networks[0].name: Duplicate value"},
 		},
 		"NativeNetworkName": {
 			reason: "Names are DNS labels.",
 			change: func(s *Spec, _ *v1beta1.Input) {
-				s.Workers[0].Ports = []Port{{Name: "eth1", Bonded: pointer(false), NativeNetwork: "Data", Networks: []PortNetwork{{Name: "data"}}}}
+				s.Workers[0].Ports = []Port{{Name: "eth1", Bonded: new(false), NativeNetwork: "Data", Networks: []PortNetwork{{Name: "data"}}}}
 			},
 			want: []string{ports + "[0].nativeNetwork: Invalid value", ports + "[0].nativeNetwork: Invalid value"},
 		},

@@ -36,8 +36,8 @@ func draw(t *rapid.T, v reflect.Value) {
 			draw(t, v.Elem())
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			draw(t, v.Field(i))
+		for _, f := range v.Fields() {
+			draw(t, f)
 		}
 	case reflect.Slice:
 		if rapid.Bool().Draw(t, "present") {

@@ -18,7 +18,9 @@ const (
 // their private gateway. A route that is as wide would take its place; a longer
 // one goes beside it:
 // https://deploy.equinix.com/developers/docs/metal/networking/ip-addresses/.
-var platformRoute = netip.MustParsePrefix("10.0.0.0/8")
+func platformRoute() netip.Prefix {
+	return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, 0}), 8)
+}
 
 // validateNetworkRoutes checks a network's routes by themselves.
 func validateNetworkRoutes(n network) field.ErrorList {
@@ -69,9 +71,17 @@ func (n network) validateRouteGateway(path *field.Path, value string, destinatio
 	return n.validateGateway(path, value)
 }
 
-// validatePlatformRoute checks, for a network on servers that keep the
-// platform's own addresses, that neither its subnet nor a route of it takes the
-// place of the platform's route.
+// validatePlatformRoutes checks, for the networks of servers that keep the
+// platform's own addresses, that neither a subnet nor a route takes the place of
+// the platform's route.
+func validatePlatformRoutes(links []link) field.ErrorList {
+	errs := make(field.ErrorList, 0, len(links))
+	for _, l := range links {
+		errs = append(errs, validatePlatformRoute(*l.network)...)
+	}
+	return errs
+}
+
 func validatePlatformRoute(n network) field.ErrorList {
 	var errs field.ErrorList
 	for _, b := range n.blocks {
@@ -91,5 +101,6 @@ func validatePlatformRoute(n network) field.ErrorList {
 const platformRouteDetail = "covers 10.0.0.0/8, which servers in layer3 and hybrid modes reach through the platform's private gateway; use longer prefixes"
 
 func coversPlatformRoute(p netip.Prefix) bool {
-	return p.IsValid() && p.Bits() <= platformRoute.Bits() && p.Overlaps(platformRoute)
+	platform := platformRoute()
+	return p.IsValid() && p.Bits() <= platform.Bits() && p.Overlaps(platform)
 }

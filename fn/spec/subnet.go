@@ -109,7 +109,7 @@ func (n network) validateGateway(path *field.Path, value string) field.ErrorList
 
 // validateRange checks that a range can be read and lies inside one block.
 func (n network) validateRange(path *field.Path, value string) field.ErrorList {
-	if errs := rangeText.Required(path, value); len(errs) > 0 {
+	if errs := rangePattern.Required(path, value); len(errs) > 0 {
 		return errs
 	}
 	r, err := ipam.ParseRange(value)

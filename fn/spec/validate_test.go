@@ -22,8 +22,8 @@ func TestValidateGood(t *testing.T) {
 		"NoSurge": {
 			reason: "Three servers can be replaced one by one (C39).",
 			change: func(s *Spec, _ *v1beta1.Input) {
-				s.ControlPlane.Rollout = &ControlPlaneRollout{MaxSurge: pointer[int32](0)}
-				s.Workers[0].Rollout = &WorkerRollout{MaxSurge: pointer[int32](0)}
+				s.ControlPlane.Rollout = &ControlPlaneRollout{MaxSurge: new(int32(0))}
+				s.Workers[0].Rollout = &WorkerRollout{MaxSurge: new(int32(0))}
 			},
 		},
 		"WithoutCloudController": {

@@ -46,9 +46,9 @@ func (c claim) usesVRF(name string) bool {
 }
 
 func validateVRF(v VRF, path *field.Path) field.ErrorList {
-	errs := nameText.Required(path.Child("name"), v.Name)
+	errs := namePattern.Required(path.Child("name"), v.Name)
 	errs = append(errs, rule.AtMostCharacters(path.Child("description"), v.Description, descriptionLimit)...)
-	errs = append(errs, uuidText.Optional(path.Child("vrfID"), v.VRFID)...)
+	errs = append(errs, uuidPattern.Optional(path.Child("vrfID"), v.VRFID)...)
 	if v.LocalASN != 0 {
 		errs = append(errs, rule.Between(path.Child("localASN"), v.LocalASN, 1, maxASN)...)
 	}

@@ -24,8 +24,8 @@ const (
 const ownPaths = "l2cluster"
 
 var (
-	foreignFolders = []string{"/etc/kubernetes/pki/", "/run/cluster-api/", "/run/kubeadm/"}
-	foreignFiles   = []string{"/etc/crictl.yaml", "/etc/network/interfaces", "/etc/netplan/50-cloud-init.yaml"}
+	foreignFolderTable = []string{"/etc/kubernetes/pki/", "/run/cluster-api/", "/run/kubeadm/"}
+	foreignFileTable   = []string{"/etc/crictl.yaml", "/etc/network/interfaces", "/etc/netplan/50-cloud-init.yaml"}
 )
 
 func validateBootstrap(b Bootstrap, at *field.Path) field.ErrorList {
@@ -43,7 +43,7 @@ func validateBootstrap(b Bootstrap, at *field.Path) field.ErrorList {
 }
 
 func validateRepository(at *field.Path, value string) field.ErrorList {
-	if errs := repositoryURLText.Required(at, value); len(errs) > 0 {
+	if errs := repositoryURLPattern.Required(at, value); len(errs) > 0 {
 		return errs
 	}
 	return validateURL(at, value)
@@ -51,19 +51,19 @@ func validateRepository(at *field.Path, value string) field.ErrorList {
 
 func validateFile(f File, at *field.Path) field.ErrorList {
 	errs := validatePath(at.Child("path"), f.Path)
-	errs = append(errs, permissionsText.Required(at.Child("permissions"), f.Permissions)...)
+	errs = append(errs, permissionsPattern.Required(at.Child("permissions"), f.Permissions)...)
 	return append(errs, rule.AtMostCharacters(at.Child("content"), f.Content, maxContent)...)
 }
 
 func validatePath(at *field.Path, value string) field.ErrorList {
-	if errs := pathText.Required(at, value); len(errs) > 0 {
+	if errs := pathPattern.Required(at, value); len(errs) > 0 {
 		return errs
 	}
 	if clean := path.Clean(value); clean != value {
 		return field.ErrorList{field.Invalid(at, value, "must be the plain path of a file, here "+clean)}
 	}
-	taken := slices.Contains(foreignFiles, value) || strings.Contains(value, ownPaths)
-	for _, folder := range foreignFolders {
+	taken := slices.Contains(foreignFileTable, value) || strings.Contains(value, ownPaths)
+	for _, folder := range foreignFolderTable {
 		taken = taken || strings.HasPrefix(value, folder)
 	}
 	if taken {

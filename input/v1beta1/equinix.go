@@ -10,8 +10,8 @@ import (
 )
 
 func validateEquinix(e Equinix, path *field.Path) field.ErrorList {
-	errs := objectNameText.Required(path.Child("providerConfig"), e.ProviderConfig)
-	errs = append(errs, objectNameText.Required(path.Child("httpProviderConfig"), e.HTTPProviderConfig)...)
+	errs := objectNamePattern.Required(path.Child("providerConfig"), e.ProviderConfig)
+	errs = append(errs, objectNamePattern.Required(path.Child("httpProviderConfig"), e.HTTPProviderConfig)...)
 	errs = append(errs, validateBaseURL(path.Child("apiURL"), e.APIURL)...)
 	errs = append(errs, validateBaseURL(path.Child("metadataURL"), e.MetadataURL)...)
 	errs = append(errs, validateSecretKey(e.TokenSecret, path.Child("tokenSecret"))...)
@@ -20,13 +20,13 @@ func validateEquinix(e Equinix, path *field.Path) field.ErrorList {
 		return errs
 	})...)
 	errs = append(errs, validateCloudController(e.CloudController, path.Child("cloudController"))...)
-	errs = append(errs, imageText.Required(path.Child("kubeVIP", "image"), e.KubeVIP.Image)...)
+	errs = append(errs, imagePattern.Required(path.Child("kubeVIP", "image"), e.KubeVIP.Image)...)
 	return append(errs, validateTimeouts(e, path)...)
 }
 
 // validateBaseURL checks an address that paths are appended to.
 func validateBaseURL(path *field.Path, value string) field.ErrorList {
-	if errs := baseURLText.Required(path, value); len(errs) > 0 {
+	if errs := baseURLPattern.Required(path, value); len(errs) > 0 {
 		return errs
 	}
 	if errs := validateURL(path, value); len(errs) > 0 {
@@ -52,19 +52,19 @@ func validateURL(path *field.Path, value string) field.ErrorList {
 }
 
 func validateSecretKey(s SecretKey, path *field.Path) field.ErrorList {
-	errs := labelText.Required(path.Child("namespace"), s.Namespace)
-	errs = append(errs, objectNameText.Required(path.Child("name"), s.Name)...)
-	return append(errs, secretKeyText.Required(path.Child("key"), s.Key)...)
+	errs := labelPattern.Required(path.Child("namespace"), s.Namespace)
+	errs = append(errs, objectNamePattern.Required(path.Child("name"), s.Name)...)
+	return append(errs, secretKeyPattern.Required(path.Child("key"), s.Key)...)
 }
 
 func validateCloudController(c CloudController, path *field.Path) field.ErrorList {
 	errs := rule.OneOf(path.Child("kind"), c.Kind, CloudControllerCPEM, CloudControllerNone)
 	errs = append(errs, rule.OneOf(path.Child("delivery"), c.Delivery, DeliveryUserData, DeliveryAddOn)...)
-	url := path.Child("manifestURL")
-	if e := manifestURLText.Required(url, c.ManifestURL); len(e) > 0 {
+	manifest := path.Child("manifestURL")
+	if e := manifestURLPattern.Required(manifest, c.ManifestURL); len(e) > 0 {
 		return append(errs, e...)
 	}
-	return append(errs, validateURL(url, c.ManifestURL)...)
+	return append(errs, validateURL(manifest, c.ManifestURL)...)
 }
 
 // validateTimeouts checks that one call fits into the time of all, and all into

@@ -36,7 +36,7 @@ const (
 func Validate(in *Input) field.ErrorList {
 	path := field.NewPath("input")
 	errs := rule.OneOf(path.Child("platform"), in.Platform, PlatformEquinix)
-	errs = append(errs, labelText.Optional(path.Child("namespace"), in.Namespace)...)
+	errs = append(errs, labelPattern.Optional(path.Child("namespace"), in.Namespace)...)
 	errs = append(errs, validateAllowed(in.Allowed, path.Child("allowed"))...)
 	errs = append(errs, validateEquinix(in.Equinix, path.Child("equinix"))...)
 	errs = append(errs, validateBootstrap(in.Bootstrap, path.Child("bootstrap"))...)
@@ -46,9 +46,9 @@ func Validate(in *Input) field.ErrorList {
 }
 
 func validateAllowed(a Allowed, path *field.Path) field.ErrorList {
-	errs := rule.Set(path.Child("metros"), a.Metros, maxAllowed, metroText.Required)
-	errs = append(errs, rule.Set(path.Child("machineTypes"), a.MachineTypes, maxAllowed, slugText.Required)...)
-	return append(errs, rule.Set(path.Child("operatingSystems"), a.OperatingSystems, maxAllowed, slugText.Required)...)
+	errs := rule.Set(path.Child("metros"), a.Metros, maxAllowed, metroPattern.Required)
+	errs = append(errs, rule.Set(path.Child("machineTypes"), a.MachineTypes, maxAllowed, slugPattern.Required)...)
+	return append(errs, rule.Set(path.Child("operatingSystems"), a.OperatingSystems, maxAllowed, slugPattern.Required)...)
 }
 
 func validateNetwork(n Network, path *field.Path) field.ErrorList {
@@ -56,7 +56,7 @@ func validateNetwork(n Network, path *field.Path) field.ErrorList {
 	errs := rule.AtMostItems(backends, len(n.Backends), maxBackends)
 	seen := rule.Seen[string]{}
 	for i, b := range n.Backends {
-		errs = append(errs, osPrefixText.Required(backends.Index(i).Child("osPrefix"), b.OSPrefix)...)
+		errs = append(errs, osPrefixPattern.Required(backends.Index(i).Child("osPrefix"), b.OSPrefix)...)
 		errs = append(errs, seen.Add(backends.Index(i).Child("osPrefix"), b.OSPrefix)...)
 		errs = append(errs, rule.OneOf(backends.Index(i).Child("name"), b.Name, "ifupdown", "netplan", "networkd", "networkmanager")...)
 	}
@@ -80,7 +80,7 @@ func validateAddOns(addOns []AddOn, path *field.Path) field.ErrorList {
 	names := rule.Seen[string]{}
 	for i, a := range addOns {
 		p := path.Index(i)
-		errs = append(errs, addOnText.Required(p.Child("name"), a.Name)...)
+		errs = append(errs, addOnPattern.Required(p.Child("name"), a.Name)...)
 		errs = append(errs, names.Add(p.Child("name"), a.Name)...)
 		errs = append(errs, rule.OneOf(p.Child("strategy"), a.Strategy, StrategyApplyOnce, StrategyReconcile)...)
 		errs = append(errs, validateResources(a.Resources, p.Child("resources"))...)
@@ -96,7 +96,7 @@ func validateResources(resources []AddOnResource, path *field.Path) field.ErrorL
 	seen := rule.Seen[AddOnResource]{}
 	for i, r := range resources {
 		errs = append(errs, rule.OneOf(path.Index(i).Child("kind"), r.Kind, "ConfigMap", "Secret")...)
-		errs = append(errs, objectNameText.Required(path.Index(i).Child("name"), r.Name)...)
+		errs = append(errs, objectNamePattern.Required(path.Index(i).Child("name"), r.Name)...)
 		errs = append(errs, seen.Add(path.Index(i), r)...)
 	}
 	return errs

@@ -214,8 +214,9 @@ func TestValidate(t *testing.T) {
 			in := &Input{}
 			tc.change(in)
 			Default(in)
-			var got, texts []string
-			for _, err := range Validate(in) {
+			errs := Validate(in)
+			got, texts := make([]string, 0, len(errs)), make([]string, 0, len(errs))
+			for _, err := range errs {
 				got = append(got, fmt.Sprintf("%s: %s", err.Field, err.Type))
 				texts = append(texts, err.Error())
 			}

@@ -147,7 +147,9 @@ func crossplaneDefinition(t *testing.T) *extv1.CustomResourceDefinition {
 	if err != nil {
 		t.Fatalf("go mod download: %v", err)
 	}
-	module := struct{ Dir string }{}
+	module := struct {
+		Dir string `json:"Dir"`
+	}{}
 	if err := json.Unmarshal(out, &module); err != nil {
 		t.Fatalf("go mod download: %v", err)
 	}

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -153,7 +154,7 @@ func TestBadClaims(t *testing.T) {
 
 // Every CEL rule has a bad claim that breaks it.
 func TestEveryRuleHasABadClaim(t *testing.T) {
-	var messages, wants []string
+	var messages []string
 	var collect func(s *apiextensions.JSONSchemaProps)
 	collect = func(s *apiextensions.JSONSchemaProps) {
 		for _, r := range s.XValidations {
@@ -167,11 +168,9 @@ func TestEveryRuleHasABadClaim(t *testing.T) {
 		}
 	}
 	collect(newAPI(t, derived(t, claimsXRD)[spec.ClaimKind]).schema)
-	for _, tc := range badClaims(t) {
-		wants = append(wants, tc.Want)
-	}
+	bad := slices.Collect(maps.Values(badClaims(t)))
 	for _, m := range messages {
-		if !slices.ContainsFunc(wants, func(w string) bool { return strings.HasSuffix(w, m) }) {
+		if !slices.ContainsFunc(bad, func(tc badClaim) bool { return strings.HasSuffix(tc.Want, m) }) {
 			t.Errorf("no bad claim in testdata/bad.yaml wants %q", m)
 		}
 	}
@@ -201,7 +200,7 @@ func change(t *testing.T, claim map[string]any, tc badClaim) map[string]any {
 func edit(t *testing.T, claim map[string]any, path string, value any) {
 	t.Helper()
 	steps := strings.Split(path, ".")
-	var at any = claim["spec"]
+	at := claim["spec"]
 	for _, step := range steps[:len(steps)-1] {
 		at = child(t, at, step)
 	}

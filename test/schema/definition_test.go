@@ -25,7 +25,7 @@ func TestDerivedDefinitionsAreValid(t *testing.T) {
 		crds["Modern"+kind] = crd
 	}
 	want := []string{"ClaimsL2Cluster", "ClaimsXL2Cluster", "Input", "ModernXL2Cluster"}
-	var got []string
+	got := make([]string, 0, len(crds))
 	for name, crd := range crds {
 		got = append(got, name)
 		t.Run(name, func(t *testing.T) {

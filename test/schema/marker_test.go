@@ -226,7 +226,7 @@ func numberFaults(s *apiextensions.JSONSchemaProps) []fault {
 func listFaults(s *apiextensions.JSONSchemaProps, good []any) []fault {
 	out := []fault{{what: "Object", value: map[string]any{}}}
 	if s.MaxItems != nil {
-		var many []any
+		many := make([]any, 0, *s.MaxItems+1)
 		for range *s.MaxItems + 1 {
 			many = append(many, good[0])
 		}

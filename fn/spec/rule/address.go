@@ -11,13 +11,13 @@ import (
 // that means something to a shell, a template or YAML; whether it is an address
 // is for a parser to say.
 var (
-	blockText   = NewText(`^[0-9a-f:.]+/[0-9]{1,3}$`, 43, "a block in prefix notation and lower case, for example 10.60.10.0/24 or 2001:db8::/64")
-	addressText = NewText(`^[0-9a-f:.]+$`, 39, "an IP address in lower case, for example 10.60.10.1 or 2001:db8::1")
+	blockPattern   = NewText(`^[0-9a-f:.]+/[0-9]{1,3}$`, 43, "a block in prefix notation and lower case, for example 10.60.10.0/24 or 2001:db8::/64")
+	addressPattern = NewText(`^[0-9a-f:.]+$`, 39, "an IP address in lower case, for example 10.60.10.1 or 2001:db8::1")
 )
 
-// reserved blocks that no network, pod or service can use:
+// reservedTable are blocks that no network, pod or service can use:
 // https://www.rfc-editor.org/rfc/rfc6890.
-var reserved = []struct {
+var reservedTable = []struct {
 	prefix netip.Prefix
 	use    string
 }{
@@ -34,17 +34,17 @@ var reserved = []struct {
 // Block reads an address block. It refuses host bits, IPv4 written as IPv6, and
 // blocks that lie in one with a meaning of its own, such as loopback.
 func Block(path *field.Path, value string) (netip.Prefix, field.ErrorList) {
-	if errs := blockText.Required(path, value); len(errs) > 0 {
+	if errs := blockPattern.Required(path, value); len(errs) > 0 {
 		return netip.Prefix{}, errs
 	}
 	p, err := netip.ParsePrefix(value)
 	if err != nil || p.Addr().Is4In6() {
-		return netip.Prefix{}, field.ErrorList{field.Invalid(path, value, "must be "+blockText.want)}
+		return netip.Prefix{}, field.ErrorList{field.Invalid(path, value, "must be "+blockPattern.want)}
 	}
 	if p != p.Masked() {
 		return netip.Prefix{}, field.ErrorList{field.Invalid(path, value, fmt.Sprintf("has host bits; the block is %s", p.Masked()))}
 	}
-	for _, r := range reserved {
+	for _, r := range reservedTable {
 		if r.prefix.Bits() <= p.Bits() && r.prefix.Overlaps(p) {
 			return netip.Prefix{}, field.ErrorList{field.Invalid(path, value, fmt.Sprintf("lies in %s, which is reserved for %s", r.prefix, r.use))}
 		}
@@ -54,12 +54,12 @@ func Block(path *field.Path, value string) (netip.Prefix, field.ErrorList) {
 
 // Address reads an IP address. It refuses zones and IPv4 written as IPv6.
 func Address(path *field.Path, value string) (netip.Addr, field.ErrorList) {
-	if errs := addressText.Required(path, value); len(errs) > 0 {
+	if errs := addressPattern.Required(path, value); len(errs) > 0 {
 		return netip.Addr{}, errs
 	}
 	a, err := netip.ParseAddr(value)
 	if err != nil || a.Is4In6() {
-		return netip.Addr{}, field.ErrorList{field.Invalid(path, value, "must be "+addressText.want)}
+		return netip.Addr{}, field.ErrorList{field.Invalid(path, value, "must be "+addressPattern.want)}
 	}
 	return a, nil
 }

@@ -7,6 +7,7 @@ package rule
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -68,10 +69,8 @@ func AtMostCharacters(path *field.Path, value string, limit int) field.ErrorList
 
 // OneOf checks a string against the only values that it can have.
 func OneOf[T ~string](path *field.Path, value T, allowed ...T) field.ErrorList {
-	for _, a := range allowed {
-		if value == a {
-			return nil
-		}
+	if slices.Contains(allowed, value) {
+		return nil
 	}
 	return field.ErrorList{field.NotSupported(path, string(value), allowed)}
 }

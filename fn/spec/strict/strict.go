@@ -6,6 +6,7 @@ package strict
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -53,11 +54,6 @@ func (d *decoder) refuse(path *field.Path, value any, detail string) any {
 	return left{}
 }
 
-var (
-	unmarshaler = reflect.TypeFor[json.Unmarshaler]()
-	objectMeta  = reflect.TypeFor[metav1.ObjectMeta]()
-)
-
 func (d *decoder) value(t reflect.Type, value any, path *field.Path) any {
 	if value == nil {
 		return d.refuse(path, field.OmitValueType{}, "must not be null; leave the field out")
@@ -65,10 +61,10 @@ func (d *decoder) value(t reflect.Type, value any, path *field.Path) any {
 	if t.Kind() == reflect.Pointer {
 		return d.value(t.Elem(), value, path)
 	}
-	if t == objectMeta || t.Kind() == reflect.Interface {
+	if t == reflect.TypeFor[metav1.ObjectMeta]() || t.Kind() == reflect.Interface {
 		return value
 	}
-	if reflect.PointerTo(t).Implements(unmarshaler) {
+	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
 		return d.own(t, value, path)
 	}
 	switch t.Kind() {
@@ -130,13 +126,10 @@ func (d *decoder) structure(t reflect.Type, value any, path *field.Path) any {
 // them.
 func fieldsOf(t reflect.Type) map[string]reflect.StructField {
 	out := map[string]reflect.StructField{}
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "" && strings.Contains(options, "inline") {
-			for n, inner := range fieldsOf(f.Type) {
-				out[n] = inner
-			}
+			maps.Copy(out, fieldsOf(f.Type))
 			continue
 		}
 		out[name] = f

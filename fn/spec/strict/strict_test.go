@@ -20,7 +20,7 @@ type inlined struct {
 }
 
 type outer struct {
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata,omitzero"`
 	inlined           `json:",inline"`
 
 	Text    string            `json:"text,omitempty"`
