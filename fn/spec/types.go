@@ -239,7 +239,9 @@ type Network struct {
 	// +kubebuilder:validation:MaxLength=36
 	// +kubebuilder:validation:Pattern=`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`
 	VLANID string `json:"vlanID,omitempty"`
-	// IPAddresses is the subnet, at most one block per address family.
+	// IPAddresses is the subnet, at most one block per address family. It is
+	// needed where addresses are assigned; assignment: ipam takes exactly one
+	// block, since a pool gives each machine one address.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -252,14 +254,16 @@ type Network struct {
 	// +kubebuilder:default=cluster-api
 	Assignment Assignment `json:"assignment,omitempty"`
 	// AssignmentRanges are the addresses that machines may get: a-b, a single
-	// address or a block. Without any: every host address of the subnet.
+	// address or a block, inside the subnet. Without any: every host address of
+	// the subnet. Only for assignment: cluster-api.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=79
 	// +kubebuilder:validation:items:Pattern=`^[0-9a-f:.]+(-[0-9a-f:.]+|/[0-9]{1,3})?$`
 	AssignmentRanges []string `json:"assignmentRanges,omitempty"`
-	// Exclude are addresses that no machine gets, in the same forms.
+	// Exclude are addresses that no machine gets, in the same forms. Only for
+	// assignment: cluster-api.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
@@ -299,7 +303,8 @@ type Network struct {
 	// +optional
 	DefaultRoute bool `json:"defaultRoute,omitempty"`
 	// SourceRouting answers what arrives on the network through its gateway, by
-	// a routing table of its own.
+	// a routing table of its own. It needs an address that is known before the
+	// network is configured: assignment cluster-api or ipam.
 	// +optional
 	SourceRouting bool `json:"sourceRouting,omitempty"`
 	// PoolRef is the pool of a Cluster API IPAM provider, in the claim's
