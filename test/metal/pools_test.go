@@ -1,8 +1,10 @@
 package metal
 
 import (
+	"net/http/httptest"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -65,5 +67,39 @@ func TestPoolComesBackLate(t *testing.T) {
 	want := []string{"127.64.0.1", "127.64.0.2", "127.64.0.3", "127.64.0.1"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestPoolsGetEverythingBack lets a server, a reservation and a gateway come
+// and go: nothing stays taken.
+func TestPoolsGetEverythingBack(t *testing.T) {
+	c := New(Options{Projects: map[string]string{"p": "ours"}})
+	ask := func(method, path, body string) {
+		t.Helper()
+		req := httptest.NewRequest(method, basePath+path, strings.NewReader(body))
+		req.Header.Set("X-Auth-Token", "any")
+		rec := httptest.NewRecorder()
+		c.ServeHTTP(rec, req)
+		if rec.Code >= 300 {
+			t.Fatalf("%s %s: %d %s", method, path, rec.Code, rec.Body)
+		}
+	}
+	taken := func() []int {
+		c.Snapshot()
+		return []int{len(c.pools.public.taken), len(c.pools.private.taken), len(c.pools.elastic.taken), len(c.pools.gateway.taken)}
+	}
+	ask("POST", "/projects/p/devices", `{"metro":"da","plan":"c3.small.x86","operating_system":"debian_12"}`)
+	ask("POST", "/projects/p/ips", `{"type":"public_ipv4","quantity":4,"metro":"da"}`)
+	ask("POST", "/projects/p/virtual-networks", `{"metro":"da"}`)
+	ask("POST", "/projects/p/metal-gateways", `{"virtual_network_id":"`+c.Snapshot().VLANs[0].GetId()+`","private_ipv4_subnet_size":8}`)
+	if got := taken(); !slices.Equal(got, []int{1, 1, 1, 1}) {
+		t.Errorf("taken: %v", got)
+	}
+	snap := c.Snapshot()
+	ask("DELETE", "/metal-gateways/"+snap.Gateways[0].GetId(), "")
+	ask("DELETE", "/devices/"+snap.Devices[0].GetId(), "")
+	ask("DELETE", "/ips/"+snap.Reservations[0].GetId(), "")
+	if got := taken(); !slices.Equal(got, []int{0, 0, 0, 0}) {
+		t.Errorf("still taken: %v", got)
 	}
 }
