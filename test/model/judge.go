@@ -207,10 +207,13 @@ func (r *run) portStays(seen *structpb.Struct) string {
 	return ""
 }
 
+// poolOf is the pool of a machine, as it was read.
 func (r *run) poolOf(machine string) string {
-	for _, m := range r.w.machines {
-		if m.name == machine {
-			return m.pool
+	for _, name := range []string{"machines", "packet-machines"} {
+		for _, item := range r.req.GetRequiredResources()[name].GetItems() {
+			if o := item.GetResource(); text(o, "metadata", "name") == machine {
+				return text(o, "metadata", "labels", poolLabel)
+			}
 		}
 	}
 	return ""
