@@ -152,3 +152,13 @@ func TestAddressesAreNeverShared(t *testing.T) {
 		t.Errorf("shared addresses: %+v", got)
 	}
 }
+
+func TestTwoPortsOfOneServerDoNotOverlap(t *testing.T) {
+	spans := []metal.Span{
+		{Kind: metal.PortVLAN, Subject: "eth0", Device: "d", Value: "a", From: epoch},
+		{Kind: metal.PortVLAN, Subject: "eth1", Device: "d", Value: "a", From: epoch},
+	}
+	if got := metal.Overlaps(spans); len(got) != 0 {
+		t.Errorf("%+v", got)
+	}
+}
