@@ -135,14 +135,20 @@ func (in Input) subnetsStay(record ipam.Record) error {
 	return nil
 }
 
-// changed says whether the VLAN is still the cluster's and has other subnets of
-// that family only.
+// changed says whether the VLAN is still the cluster's and has another subnet of
+// that family. A family that the network has no more changes nothing under the
+// machines: they keep what they have, and the next ones get none.
 func (in Input) changed(vlan int, subnet netip.Prefix) (network string, changed bool) {
 	for _, n := range in.Plan.Networks {
 		if n.VLAN != vlan || !n.Links {
 			continue
 		}
-		return n.Name, !slices.ContainsFunc(n.Subnets, func(s plan.Subnet) bool { return s.Prefix == subnet })
+		for _, s := range n.Subnets {
+			if s.Prefix.Addr().Is4() == subnet.Addr().Is4() {
+				return n.Name, s.Prefix != subnet
+			}
+		}
+		return n.Name, false
 	}
 	return "", false
 }

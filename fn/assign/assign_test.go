@@ -321,3 +321,15 @@ func TestNetworkTakenOffAPool(t *testing.T) {
 		t.Errorf("when the machine is gone its address is free: got %v", got)
 	}
 }
+
+func TestFamilyTakenOffANetwork(t *testing.T) {
+	in := input(t, "10.60.10.2-10.60.10.40", machine("cp-0", "control-plane"))
+	in.Status = status(t, map[string]any{
+		"p/da/1000/10.60.10.0/24":     map[string]any{"held": map[string]any{"cp-0/vlan1000.ipv4": "10.60.10.2/24"}},
+		"p/da/1000/2001:db8:0:1::/64": map[string]any{"held": map[string]any{"cp-0/vlan1000.ipv6": "2001:db8:0:1::2/64"}},
+	})
+	want := infra.Delivery{"cp-0": {"vlan1000.ipv4": "10.60.10.2/24", "vlan1000.ipv6": "2001:db8:0:1::2/64"}}
+	if diff := cmp.Diff(want, addresses(t, in).Delivery); diff != "" {
+		t.Errorf("a machine uses both addresses until it is replaced: -want, +got:\n%s", diff)
+	}
+}
