@@ -141,14 +141,30 @@ func (t transition) bond(name string, want portState) step {
 	if converts && !converted && !t.verified {
 		return step{why: waitsForNetwork}
 	}
-	dissolves := have.asked.bonded && !want.bonded
-	if exists && have.carriesAny() && (dissolves || have.asked.layer2 && !want.layer2) {
+	if exists && have.detachesFirst(want) {
 		return step{
-			state: &portState{bonded: have.asked.bonded, layer2: have.asked.layer2},
+			state: &portState{bonded: have.asked.bonded, layer2: have.asked.layer2 || have.is != nil && have.is.layer2},
 			why:   "waits until its VLANs are detached before it is converted",
 		}
 	}
 	return t.attach(name, want)
+}
+
+// detachesFirst says whether a bond has to be without VLANs before it can go on
+// to a state: a bond with VLANs is neither dissolved nor given the platform's
+// addresses back.
+func (p observedPort) detachesFirst(want portState) bool {
+	switch {
+	case p.asked.bonded && !want.bonded:
+		return p.carriesAny()
+	case want.layer2:
+		return false
+	case p.asked.layer2:
+		return p.carriesAny()
+	default:
+		// Asked for in one step too early, on an observation that was late.
+		return p.is != nil && p.is.layer2 && len(p.is.vlans) > 0
+	}
 }
 
 // waitsForNetwork is why a port waits that takes something away.
@@ -221,18 +237,37 @@ func (t transition) unreturned() string {
 	return ""
 }
 
-// attach brings a port to its state, unless another port of the machine still
-// carries one of its VLANs and is to lose it.
+// attach brings a port to its state, but for VLANs that another port of the
+// machine still carries and is to lose. A port that is not composed yet waits
+// for those.
 func (t transition) attach(name string, want portState) step {
-	for _, other := range slices.Sorted(maps.Keys(t.have)) {
-		if other == name {
+	_, exists := t.have[name]
+	now, why := want, ""
+	now.vlans = nil
+	for _, vlan := range want.vlans {
+		other := t.loses(name, vlan)
+		if other == "" {
+			now.vlans = append(now.vlans, vlan)
 			continue
 		}
-		for _, vlan := range want.vlans {
-			if t.have[other].carries(vlan) && !slices.Contains(t.want[other].vlans, vlan) {
-				return step{why: fmt.Sprintf("waits until VLAN %s is detached from %s", vlan, other)}
-			}
+		why = fmt.Sprintf("waits until VLAN %s is detached from %s", vlan, other)
+	}
+	if why != "" && !exists {
+		return step{why: why}
+	}
+	// A native VLAN is one of several.
+	if len(now.vlans) < 2 || !slices.Contains(now.vlans, now.native) {
+		now.native = ""
+	}
+	return step{state: &now, why: why}
+}
+
+// loses is another port that carries a VLAN and is to lose it, or "".
+func (t transition) loses(name, vlan string) string {
+	for _, other := range slices.Sorted(maps.Keys(t.have)) {
+		if other != name && t.have[other].carries(vlan) && !slices.Contains(t.want[other].vlans, vlan) {
+			return other
 		}
 	}
-	return step{state: &want}
+	return ""
 }

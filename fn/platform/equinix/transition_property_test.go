@@ -127,28 +127,45 @@ func modes(vlans []string) *rapid.Generator[map[string]portState] {
 
 // settles is how many rounds any change needs at most, with a provider that
 // skips some and observations that are late.
-const settles = 30
+const settles = 40
 
 // A machine's ports go from any mode to any other, changed again at any moment,
 // without one refusal of the platform, and arrive.
 func TestTransitionsAreNeverRefused(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		p, vlans := newServer(t, metal.New(metal.Options{Projects: map[string]string{testProject: "ours"}}))
+	rapid.Check(t, func(t *rapid.T) { change(t, func(err error) { t.Fatal(err) }, 0) })
+}
 
-		have := map[string]observedPort{}
-		for range rapid.IntRange(1, 4).Draw(t, "changes") {
-			wanted := modes(vlans).Draw(t, "wanted")
-			rounds := rapid.IntRange(0, 14).Draw(t, "rounds before the next change")
-			for range rounds {
-				round(t, p, transition{want: wanted, have: have, verified: true})
-			}
+// Observations may be late. Then the platform may refuse a step; the provider
+// tries again, and the ports arrive all the same.
+func TestTransitionsArriveOnLateObservations(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) { change(t, func(error) {}, 3) })
+}
+
+func change(t *rapid.T, refused func(error), late int) {
+	p, vlans := newServer(t, metal.New(metal.Options{Projects: map[string]string{testProject: "ours"}}))
+	w := machineWorld{provider: p, have: map[string]observedPort{}, refused: refused, late: late}
+	for range rapid.IntRange(1, 4).Draw(t, "changes") {
+		wanted := modes(vlans).Draw(t, "wanted")
+		for range rapid.IntRange(0, 14).Draw(t, "rounds before the next change") {
+			w.round(t, wanted)
 		}
-		last := modes(vlans).Draw(t, "last")
-		for range settles {
-			round(t, p, transition{want: last, have: have, verified: true})
-		}
-		arrived(t, p, last)
-	})
+	}
+	last := modes(vlans).Draw(t, "last")
+	for range settles {
+		w.round(t, last)
+	}
+	w.arrived(t, last)
+}
+
+// machineWorld is one machine's ports, composed and real.
+type machineWorld struct {
+	provider
+
+	have map[string]observedPort
+	// refused is told what the platform refused.
+	refused func(error)
+	// late is how many of ten observations do not come.
+	late int
 }
 
 func newServer(t *rapid.T, api http.Handler) (provider, []string) {
@@ -174,59 +191,58 @@ func newServer(t *rapid.T, api http.Handler) (provider, []string) {
 
 // round is one run of the function, after which the provider works on the ports
 // in any order, and not always on all of them.
-func round(t *rapid.T, p provider, tr transition) {
-	composed := map[string]portState{}
-	for _, s := range tr.steps() {
-		was, exists := tr.have[s.port]
-		switch {
-		case s.state != nil:
-			composed[s.port] = *s.state
-		case exists:
-			composed[s.port] = was.asked
+func (w machineWorld) round(t *rapid.T, wanted map[string]portState) {
+	composed := map[string]bool{}
+	for _, s := range (transition{want: wanted, have: w.have, verified: true}).steps() {
+		port, exists := w.have[s.port]
+		if s.state == nil && !exists {
+			continue
 		}
+		if s.state != nil {
+			port.asked = *s.state
+		}
+		composed[s.port], w.have[s.port] = true, port
 	}
-	for _, name := range slices.Sorted(maps.Keys(composed)) {
-		port := tr.have[name]
-		port.asked = composed[name]
-		tr.have[name] = port
-	}
-	names := rapid.Permutation(slices.Sorted(maps.Keys(tr.have))).Draw(t, "order")
-	for _, name := range names {
+	for _, name := range rapid.Permutation(slices.Sorted(maps.Keys(w.have))).Draw(t, "order") {
 		if rapid.IntRange(0, 9).Draw(t, "busy") == 0 {
 			continue
 		}
-		port, kept := tr.have[name], composed[name]
-		if _, stays := composed[name]; !stays {
-			// resetOnDelete.
-			if err := p.bring(name, portState{bonded: true}); err != nil {
-				t.Fatalf("reset: %v", err)
-			}
-			delete(tr.have, name)
-			continue
-		}
-		if err := p.bring(name, kept); err != nil {
-			t.Fatal(err)
-		}
-		port.ready = true
-		tr.have[name] = port
+		w.reconcile(name, composed[name])
 	}
-	for _, name := range slices.Sorted(maps.Keys(tr.have)) {
-		if rapid.IntRange(0, 4).Draw(t, "stale") == 0 {
+	for _, name := range slices.Sorted(maps.Keys(w.have)) {
+		if rapid.IntRange(0, 9).Draw(t, "late") < w.late {
 			continue
 		}
-		port := tr.have[name]
-		is, err := p.read(name)
+		is, err := w.read(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		port.is = &is
-		tr.have[name] = port
+		port := w.have[name]
+		port.is, port.ready = &is, true
+		w.have[name] = port
 	}
 }
 
-func arrived(t *rapid.T, p provider, wanted map[string]portState) {
-	for name := range p.ports {
-		is, err := p.read(name)
+// reconcile is what the provider does to one port: it resets one that is given
+// up.
+func (w machineWorld) reconcile(name string, composed bool) {
+	want := portState{bonded: true}
+	if composed {
+		want = w.have[name].asked
+	}
+	err := w.bring(name, want)
+	if err != nil {
+		w.refused(err)
+		return
+	}
+	if !composed {
+		delete(w.have, name)
+	}
+}
+
+func (w machineWorld) arrived(t *rapid.T, wanted map[string]portState) {
+	for _, name := range slices.Sorted(maps.Keys(w.ports)) {
+		is, err := w.read(name)
 		if err != nil {
 			t.Fatal(err)
 		}

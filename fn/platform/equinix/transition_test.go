@@ -104,6 +104,20 @@ func TestSteps(t *testing.T) {
 			}},
 			want: []step{{port: "bond0", state: &portState{bonded: true, layer2: true}, why: "waits until its VLANs are detached before it is converted"}},
 		},
+		"DetachAfterALateObservation": {
+			reason: "A bond that was asked for too much at once takes a step back.",
+			args: args{want: hybridBonded, have: map[string]observedPort{
+				"bond0": asked(want(true, false, "V1"), &portState{bonded: true, layer2: true, vlans: []string{"V1"}}),
+			}},
+			want: []step{{port: "bond0", state: &portState{bonded: true, layer2: true}, why: "waits until its VLANs are detached before it is converted"}},
+		},
+		"ConversionUnderWay": {
+			reason: "A bond that is about to be converted goes on.",
+			args: args{want: hybridBonded, have: map[string]observedPort{
+				"bond0": asked(want(true, false, "V1"), &portState{bonded: true, layer2: true}),
+			}},
+			want: []step{now("bond0", want(true, false, "V1"))},
+		},
 		"IndividualToBondedDetaches": {
 			reason: "First the member loses its VLANs; the bond waits.",
 			args: args{want: layer2Bonded, verified: true, have: map[string]observedPort{
@@ -148,6 +162,20 @@ func TestSteps(t *testing.T) {
 				"bond0": settled(want(true, false, "V1")),
 			}},
 			want: []step{{port: "eth1", why: "waits until VLAN V1 is detached from bond0"}},
+		},
+		"VLANsSwap": {
+			reason: "Ports that exchange VLANs let go of theirs first.",
+			args: args{
+				want:     map[string]portState{"bond0": want(true, false, "V2"), "eth1": want(false, false, "V1")},
+				verified: true,
+				have: map[string]observedPort{
+					"bond0": settled(want(true, false, "V1")), "eth1": settled(want(false, false, "V2")),
+				},
+			},
+			want: []step{
+				{port: "bond0", state: &portState{bonded: true}, why: "waits until VLAN V2 is detached from eth1"},
+				{port: "eth1", state: &portState{}, why: "waits until VLAN V1 is detached from bond0"},
+			},
 		},
 		"NetworkLeaves": {
 			reason: "A VLAN that the claim no longer names is detached at once.",
