@@ -1,7 +1,7 @@
 package bootstrap
 
 import (
-	_ "embed"
+	"embed"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,13 +10,15 @@ import (
 	"github.com/l2cluster/function-l2cluster/input/v1beta1"
 )
 
-//go:generate go run ./internal/pack node-setup.sh
+//go:generate go run ./internal/pack node/assembled/apt.sh node/parts/common.sh node/parts/packages.sh node/parts/apt.sh node/parts/main.sh
+//go:generate go run ./internal/pack node/assembled/dnf.sh node/parts/common.sh node/parts/packages.sh node/parts/dnf.sh node/parts/main.sh
+//go:generate go run ./internal/pack node/assembled/image.sh node/parts/common.sh node/parts/image.sh
 
-//go:embed node-setup.sh
-var nodeSetup string
-
-//go:embed node-setup.sh.gz
-var nodeSetupPacked []byte
+// The script that prepares a server, for each way that packages come to it, and
+// the same compressed for user data.
+//
+//go:embed node/assembled
+var nodeSetupFS embed.FS
 
 // NodeSetupPath is where the script lies that prepares a server for kubeadm.
 const NodeSetupPath = "/usr/local/sbin/l2cluster-node-setup"
@@ -31,29 +33,31 @@ var ErrUnsupportedOS = errors.New("packages can be installed on Ubuntu, Debian, 
 // The os is the beginning of an operating system's name, such as ubuntu_22_04.
 // The error is ErrUnsupportedOS where packages are to be installed on another one.
 func Node(os string, b v1beta1.Bootstrap, kubernetesVersion string) (Bootstrap, error) {
-	out := Bootstrap{
-		Files: []osnet.File{
-			{Path: "/etc/modules-load.d/l2cluster.conf", Permissions: "0644", Content: "overlay\nbr_netfilter\n"},
-			{Path: "/etc/sysctl.d/99-l2cluster.conf", Permissions: "0644", Content: "net.ipv4.ip_forward = 1\n" +
-				"net.bridge.bridge-nf-call-iptables = 1\n" +
-				"net.bridge.bridge-nf-call-ip6tables = 1\n"},
-			{Path: NodeSetupPath, Permissions: "0755", Content: nodeSetup, Gzip: nodeSetupPacked},
-		},
-		PreKubeadm: []string{NodeSetupPath + " image || exit 1"},
-	}
 	if b.NodePackages == v1beta1.NodePackagesImage {
-		return out, nil
+		return nodeSetup("image", "")
 	}
 	manager, err := packageManager(os)
 	if err != nil {
 		return Bootstrap{}, err
 	}
-	out.Files = append(out.Files, osnet.File{Path: "/etc/crictl.yaml", Permissions: "0644",
-		Content: "runtime-endpoint: unix:///run/containerd/containerd.sock\n" +
-			"image-endpoint: unix:///run/containerd/containerd.sock\n"})
-	out.PreKubeadm = []string{fmt.Sprintf("%s %s '%s' '%s' || exit 1", NodeSetupPath, manager, kubernetesVersion,
-		strings.TrimRight(b.KubernetesRepository, "/"))}
-	return out, nil
+	return nodeSetup(manager, fmt.Sprintf(" '%s' '%s'", kubernetesVersion, strings.TrimRight(b.KubernetesRepository, "/")))
+}
+
+// nodeSetup is the script for one way that packages come to a server, run with
+// arguments before kubeadm.
+func nodeSetup(way, arguments string) (Bootstrap, error) {
+	script, err := nodeSetupFS.ReadFile("node/assembled/" + way + ".sh")
+	if err != nil {
+		return Bootstrap{}, fmt.Errorf("cannot read the node script: %w", err)
+	}
+	packed, err := nodeSetupFS.ReadFile("node/assembled/" + way + ".sh.gz")
+	if err != nil {
+		return Bootstrap{}, fmt.Errorf("cannot read the node script: %w", err)
+	}
+	return Bootstrap{
+		Files:      []osnet.File{{Path: NodeSetupPath, Permissions: "0755", Content: string(script), Gzip: packed}},
+		PreKubeadm: []string{NodeSetupPath + arguments + " || exit 1"},
+	}, nil
 }
 
 func packageManager(os string) (string, error) {

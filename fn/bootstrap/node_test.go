@@ -1,12 +1,12 @@
 package bootstrap
 
 import (
-	"bytes"
 	"compress/gzip"
 	"errors"
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"text/template"
@@ -21,18 +21,16 @@ import (
 var packages = v1beta1.Bootstrap{NodePackages: "Packages", KubernetesRepository: "https://pkgs.k8s.io/core:/stable:"}
 
 func TestNode(t *testing.T) {
-	kernel := []osnet.File{
-		{Path: "/etc/modules-load.d/l2cluster.conf", Permissions: "0644", Content: "overlay\nbr_netfilter\n"},
-		{Path: "/etc/sysctl.d/99-l2cluster.conf", Permissions: "0644", Content: "net.ipv4.ip_forward = 1\nnet.bridge.bridge-nf-call-iptables = 1\nnet.bridge.bridge-nf-call-ip6tables = 1\n"},
-		{Path: "/usr/local/sbin/l2cluster-node-setup", Permissions: "0755", Content: nodeSetup, Gzip: nodeSetupPacked},
+	setup := func(way, command string) Bootstrap {
+		script, packed := read(t, way+".sh"), read(t, way+".sh.gz")
+		return Bootstrap{
+			Files:      []osnet.File{{Path: "/usr/local/sbin/l2cluster-node-setup", Permissions: "0755", Content: script, Gzip: []byte(packed)}},
+			PreKubeadm: []string{command},
+		}
 	}
-	crictl := osnet.File{Path: "/etc/crictl.yaml", Permissions: "0644", Content: "runtime-endpoint: unix:///run/containerd/containerd.sock\nimage-endpoint: unix:///run/containerd/containerd.sock\n"}
-	installing := func(command string) Bootstrap {
-		return Bootstrap{Files: append(append([]osnet.File{}, kernel...), crictl), PreKubeadm: []string{command}}
-	}
-	apt := "/usr/local/sbin/l2cluster-node-setup apt 'v1.34.2' 'https://pkgs.k8s.io/core:/stable:' || exit 1"
-	dnf := "/usr/local/sbin/l2cluster-node-setup dnf 'v1.34.2' 'https://pkgs.k8s.io/core:/stable:' || exit 1"
-	image := Bootstrap{Files: kernel, PreKubeadm: []string{"/usr/local/sbin/l2cluster-node-setup image || exit 1"}}
+	apt := setup("apt", "/usr/local/sbin/l2cluster-node-setup 'v1.34.2' 'https://pkgs.k8s.io/core:/stable:' || exit 1")
+	dnf := setup("dnf", "/usr/local/sbin/l2cluster-node-setup 'v1.34.2' 'https://pkgs.k8s.io/core:/stable:' || exit 1")
+	image := setup("image", "/usr/local/sbin/l2cluster-node-setup || exit 1")
 
 	type args struct {
 		os    string
@@ -44,18 +42,18 @@ func TestNode(t *testing.T) {
 		want   Bootstrap
 		err    error
 	}{
-		"Ubuntu":       {reason: "Ubuntu has apt.", args: args{"ubuntu_22_04", packages}, want: installing(apt)},
-		"Debian":       {reason: "Debian has apt.", args: args{"debian_12", packages}, want: installing(apt)},
-		"Rocky":        {reason: "Rocky has dnf.", args: args{"rocky_9", packages}, want: installing(dnf)},
-		"Alma":         {reason: "Alma has dnf.", args: args{"alma_9", packages}, want: installing(dnf)},
-		"RHEL":         {reason: "RHEL has dnf.", args: args{"rhel_9", packages}, want: installing(dnf)},
+		"Ubuntu":       {reason: "Ubuntu has apt.", args: args{"ubuntu_22_04", packages}, want: apt},
+		"Debian":       {reason: "Debian has apt.", args: args{"debian_12", packages}, want: apt},
+		"Rocky":        {reason: "Rocky has dnf.", args: args{"rocky_9", packages}, want: dnf},
+		"Alma":         {reason: "Alma has dnf.", args: args{"alma_9", packages}, want: dnf},
+		"RHEL":         {reason: "RHEL has dnf.", args: args{"rhel_9", packages}, want: dnf},
 		"Flatcar":      {reason: "Flatcar installs no packages.", args: args{"flatcar_stable", packages}, err: ErrUnsupportedOS},
 		"Unknown":      {reason: "An operating system that we do not know is not guessed at.", args: args{"custom_ipxe", packages}, err: ErrUnsupportedOS},
 		"FlatcarImage": {reason: "An image that has everything is only prepared.", args: args{"flatcar_stable", v1beta1.Bootstrap{NodePackages: "Image"}}, want: image},
 		"UbuntuImage":  {reason: "An image that has everything is only prepared.", args: args{"ubuntu_22_04", v1beta1.Bootstrap{NodePackages: "Image"}}, want: image},
 		"Mirror": {reason: "A mirror's closing slash is not doubled.",
 			args: args{"debian_12", v1beta1.Bootstrap{NodePackages: "Packages", KubernetesRepository: "https://mirror.example/k8s/"}},
-			want: installing("/usr/local/sbin/l2cluster-node-setup apt 'v1.34.2' 'https://mirror.example/k8s' || exit 1")},
+			want: setup("apt", "/usr/local/sbin/l2cluster-node-setup 'v1.34.2' 'https://mirror.example/k8s' || exit 1")},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -73,33 +71,79 @@ func TestNode(t *testing.T) {
 	}
 }
 
-func TestNodeSetupIsPacked(t *testing.T) {
-	r, err := gzip.NewReader(bytes.NewReader(nodeSetupPacked))
+// ways are those that packages come to a server, each with the parts of its
+// script.
+var ways = map[string][]string{
+	"apt":   {"common", "packages", "apt", "main"},
+	"dnf":   {"common", "packages", "dnf", "main"},
+	"image": {"common", "image"},
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	b, err := nodeSetupFS.ReadFile("node/assembled/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
+	return string(b)
+}
+
+// whole is a script with its comments.
+func whole(t *testing.T, way string) string {
+	t.Helper()
+	var out strings.Builder
+	for _, part := range ways[way] {
+		b, err := os.ReadFile("node/parts/" + part + ".sh")
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.Write(b)
 	}
-	if diff := cmp.Diff(nodeSetup, string(got)); diff != "" {
-		t.Errorf("node-setup.sh.gz is stale, run go generate: -want, +got:\n%s", diff)
+	return out.String()
+}
+
+func TestNodeSetupIsFresh(t *testing.T) {
+	for way := range ways {
+		r, err := gzip.NewReader(strings.NewReader(read(t, way+".sh.gz")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		packed, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(read(t, way+".sh"), string(packed)); diff != "" {
+			t.Errorf("%s.sh.gz is stale, run go generate: -want, +got:\n%s", way, diff)
+		}
+		// The first two lines are the shell and where the comments are.
+		want := []string{}
+		for line := range strings.Lines(whole(t, way)) {
+			if trimmed := strings.TrimSpace(line); trimmed != "" && !strings.HasPrefix(trimmed, "#") {
+				want = append(want, line)
+			}
+		}
+		got := slices.Collect(strings.Lines(read(t, way+".sh")))
+		if diff := cmp.Diff(want, got[2:]); diff != "" {
+			t.Errorf("%s.sh is stale, run go generate: -want, +got:\n%s", way, diff)
+		}
 	}
 }
 
 func TestNodeHoldsNoTemplate(t *testing.T) {
-	got, err := Node("ubuntu_22_04", packages, "v1.34.2")
-	if err != nil {
-		t.Fatal(err)
-	}
-	texts := append([]string{}, got.PreKubeadm...)
-	for _, f := range append(got.Files, IPv6Forwarding().Files...) {
-		texts = append(texts, f.Content)
-	}
-	for _, text := range texts {
-		for _, opener := range []string{"{{", "{%", "{#"} {
-			if strings.Contains(text, opener) {
-				t.Errorf("found %q, which template engines on the way execute, in:\n%s", opener, text)
+	for way := range ways {
+		got, err := nodeSetup(way, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts := append([]string{}, got.PreKubeadm...)
+		for _, f := range append(got.Files, IPv6Forwarding().Files...) {
+			texts = append(texts, f.Content)
+		}
+		for _, text := range texts {
+			for _, opener := range []string{"{{", "{%", "{#"} {
+				if strings.Contains(text, opener) {
+					t.Errorf("found %q, which template engines on the way execute, in:\n%s", opener, text)
+				}
 			}
 		}
 	}
@@ -113,8 +157,12 @@ func TestShellcheck(t *testing.T) {
 		}
 		t.Skip("shellcheck is not installed")
 	}
-	if out, err := exec.Command(path, "--shell=sh", "node-setup.sh").CombinedOutput(); err != nil {
-		t.Errorf("shellcheck node-setup.sh: %v\n%s", err, out)
+	for way := range ways {
+		cmd := exec.Command(path, "--shell=sh", "-")
+		cmd.Stdin = strings.NewReader(whole(t, way))
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("shellcheck of the script for %s: %v\n%s", way, err, out)
+		}
 	}
 }
 

@@ -50,6 +50,39 @@ func TestPack(t *testing.T) {
 	}
 }
 
+func TestPackParts(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"a": "#!/bin/sh\n# What it does.\nset -eu\n\n\t# indented\n",
+		"b": "# again\necho \"# not a comment\" # kept\ncat <<-END\n\ttext\nEND\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := pack(dir, "out", "a", "b"); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(filepath.Join(dir, "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "#!/bin/sh\n" + source + "set -eu\necho \"# not a comment\" # kept\ncat <<-END\n\ttext\nEND\n"
+	if string(got) != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	packed, err := os.ReadFile(filepath.Join(dir, "out.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !holds(packed, got) {
+		t.Error("the compressed file does not hold the script")
+	}
+	if err := pack(dir, "out", "a", "missing"); err == nil {
+		t.Error("a missing part: got no error")
+	}
+}
+
 func TestPackNeedsAFile(t *testing.T) {
 	if err := pack(t.TempDir(), "missing"); err == nil {
 		t.Error("packing a missing file: got no error")
