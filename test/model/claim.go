@@ -68,6 +68,8 @@ type spec struct {
 	version  string
 	networks []network
 	pools    []pool
+	// number tells claims apart that make VLANs of their own.
+	number int
 	// broken says that the claim is meant to be refused.
 	broken bool
 }

@@ -259,7 +259,7 @@ func (d *driver) createClaim() {
 
 // spec of a new claim.
 func (d *driver) spec() *spec {
-	s := &spec{metro: "da", version: "v1.34.2"}
+	s := &spec{metro: "da", version: "v1.34.2", number: d.names}
 	if d.chance("other metro", 8) {
 		s.metro = "ny"
 	}
@@ -276,8 +276,8 @@ func (d *driver) spec() *spec {
 
 // addNetwork on a VLAN that the claim does not have yet.
 func (d *driver) addNetwork(s *spec) {
-	own := 2000 + 10*d.names
-	vxlan := pick(d, "vlan", []int{1000, 1000, 1001, own, own + 1, 3000 + d.names})
+	own := 2000 + 10*s.number
+	vxlan := pick(d, "vlan", []int{1000, 1000, 1001, own, own + 1, 3000 + s.number})
 	if s.onVLAN(vxlan) != nil {
 		return
 	}
