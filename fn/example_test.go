@@ -177,7 +177,7 @@ func decoded(t *testing.T, encoding, content string) string {
 }
 
 // printed is what a render prints.
-func printed(t *testing.T, cmd renderCmd, print func(render.Output, io.Writer) error) []byte {
+func printed(t *testing.T, cmd renderCmd, how func(render.Output, io.Writer) error) []byte {
 	t.Helper()
 	in, err := cmd.input()
 	if err != nil {
@@ -188,7 +188,7 @@ func printed(t *testing.T, cmd renderCmd, print func(render.Output, io.Writer) e
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := print(out, &b); err != nil {
+	if err := how(out, &b); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

@@ -43,7 +43,7 @@ func status(t *testing.T, record map[string]any) object.View {
 }
 
 // composite is another claim on VLAN 1000.
-func composite(name, created, ranges string, held string) string {
+func composite(name, created, ranges, held string) string {
 	return fmt.Sprintf(`
 metadata: {name: %[1]s-xyz, uid: %[1]s, creationTimestamp: %[2]q}
 spec:

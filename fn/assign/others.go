@@ -3,6 +3,7 @@ package assign
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -81,9 +82,7 @@ func (o other) held(vlan int, subnet netip.Prefix) ipam.PoolRecord {
 		if !ok || id != vlan || !prefix.Overlaps(subnet) {
 			continue
 		}
-		for k, address := range r.Held {
-			out.Held[k] = address
-		}
+		maps.Copy(out.Held, r.Held)
 		out.Pending = append(out.Pending, r.Pending...)
 		out.Released = append(out.Released, r.Released...)
 	}
@@ -109,18 +108,18 @@ func parsePoolKey(key string) (vlan int, subnet netip.Prefix, ok bool) {
 // on it.
 func (o other) ranges(vlan int, subnet netip.Prefix) *netipx.IPSet {
 	var b netipx.IPSetBuilder
-	any := false
+	some := false
 	for _, n := range o.view.Views("spec", "networks") {
 		if n.Int("vxlan") != int64(vlan) || !givesOut(n.String("assignment")) {
 			continue
 		}
 		for _, r := range o.rangesOf(n, subnet) {
 			b.AddRange(r)
-			any = true
+			some = true
 		}
 	}
 	set, err := b.IPSet()
-	if !any || err != nil {
+	if !some || err != nil {
 		return nil
 	}
 	return set

@@ -19,7 +19,7 @@ import (
 )
 
 // seeds are the base claim and every example's.
-func seeds(t testing.TB) []string {
+func seeds(t failer) []string {
 	t.Helper()
 	paths, err := filepath.Glob("../../example/*/claim.yaml")
 	if err != nil || len(paths) == 0 {
@@ -186,15 +186,16 @@ func givenUp(composite, input object, key string, o object) bool {
 		return slices.ContainsFunc(items, func(item any) bool { return fmt.Sprint(at(item, field)) == fmt.Sprint(value) })
 	}
 	spec := specOf(composite)
-	switch kind := o["kind"]; {
-	case kind == "MachineDeployment", kind == "MachineHealthCheck":
-		pool := at(o, "metadata", "labels", "l2cluster.io/pool")
-		return !named(spec["workers"], "name", pool) || kind == "MachineHealthCheck"
-	case kind == "ClusterResourceSet":
+	switch o["kind"] {
+	case "MachineHealthCheck":
+		return true
+	case "MachineDeployment":
+		return !named(spec["workers"], "name", at(o, "metadata", "labels", "l2cluster.io/pool"))
+	case "ClusterResourceSet":
 		return !named(input["addOns"], "name", strings.TrimPrefix(strings.TrimPrefix(key, "reconciled-"), "add-on-"))
-	case kind == "Vlan":
+	case "Vlan":
 		return !named(spec["networks"], "vxlan", at(o, "spec", "forProvider", "vxlan"))
-	case kind == "Vrf", kind == "ReservedIPBlock", kind == "Gateway", kind == "ClusterUsage":
+	case "Vrf", "ReservedIPBlock", "Gateway", "ClusterUsage":
 		// Their part of the claim was edited, or a network of it was.
 		return true
 	default:
@@ -202,7 +203,7 @@ func givenUp(composite, input object, key string, o object) bool {
 	}
 }
 
-func claimsAndWorlds(t testing.TB) ([]string, map[string][]object) {
+func claimsAndWorlds(t failer) ([]string, map[string][]object) {
 	claims := seeds(t)
 	observed := map[string][]object{}
 	for _, c := range claims {

@@ -27,10 +27,14 @@ func view(t *testing.T, format string, args ...any) object.View {
 }
 
 func template(t *testing.T, kind, name, pool string) object.View {
+	t.Helper()
 	return view(t, "{kind: %s, metadata: {name: %s, labels: {l2cluster.io/pool: %s}}}", kind, name, pool)
 }
 
-func deployment(t *testing.T, template string, generation, observed, replicas, upToDate int) object.View {
+// deployment of three machines.
+func deployment(t *testing.T, template string, generation, observed, upToDate int) object.View {
+	t.Helper()
+	const replicas = 3
 	return view(t, `
 kind: MachineDeployment
 metadata: {name: edge-a, generation: %d, labels: {l2cluster.io/pool: a}}
@@ -42,6 +46,7 @@ status: {observedGeneration: %d, replicas: %d, upToDateReplicas: %d, readyReplic
 }
 
 func machineSet(t *testing.T, template string, replicas int) object.View {
+	t.Helper()
 	return view(t, `
 kind: MachineSet
 metadata: {name: edge-a-%s}
@@ -66,42 +71,42 @@ func TestTemplates(t *testing.T) {
 	}{
 		"JustEdited": {
 			reason: "the deployment still names the old templates",
-			world: world{deployment(t, "t1", 1, 1, 3, 3), []string{"t1"},
+			world: world{deployment(t, "t1", 1, 1, 3), []string{"t1"},
 				sets(machineSet(t, "t1", 3))},
 			want: []string{"t1-bootstrap", "t1-machines"},
 		},
 		"Rolling": {
 			reason: "the old machine set may still make a machine",
-			world: world{deployment(t, "t2", 2, 2, 3, 1), []string{"t1", "t2"},
+			world: world{deployment(t, "t2", 2, 2, 1), []string{"t1", "t2"},
 				sets(machineSet(t, "t1", 2), machineSet(t, "t2", 1))},
 			want: []string{"t1-bootstrap", "t1-machines"},
 		},
 		"ScaledToZeroWhileRolling": {
 			reason: "a rollout that is not complete can be taken back",
-			world: world{deployment(t, "t2", 2, 2, 3, 2), []string{"t1", "t2"},
+			world: world{deployment(t, "t2", 2, 2, 2), []string{"t1", "t2"},
 				sets(machineSet(t, "t1", 0), machineSet(t, "t2", 3))},
 			want: []string{"t1-bootstrap", "t1-machines"},
 		},
 		"EditNotSeenYet": {
 			reason: "figures of an older generation say nothing",
-			world: world{deployment(t, "t2", 2, 1, 3, 3), []string{"t1", "t2"},
+			world: world{deployment(t, "t2", 2, 1, 3), []string{"t1", "t2"},
 				sets(machineSet(t, "t1", 0), machineSet(t, "t2", 3))},
 			want: []string{"t1-bootstrap", "t1-machines"},
 		},
 		"Done": {
 			reason: "nothing can need them any more",
-			world: world{deployment(t, "t2", 2, 2, 3, 3), []string{"t1", "t2"},
+			world: world{deployment(t, "t2", 2, 2, 3), []string{"t1", "t2"},
 				sets(machineSet(t, "t1", 0), machineSet(t, "t2", 3))},
 		},
 		"TwoEditsInQuickSuccession": {
 			reason: "every template that a machine set names stays",
-			world: world{deployment(t, "t2", 3, 3, 3, 1), []string{"t0", "t1", "t2"},
+			world: world{deployment(t, "t2", 3, 3, 1), []string{"t0", "t1", "t2"},
 				sets(machineSet(t, "t0", 1), machineSet(t, "t1", 1), machineSet(t, "t2", 1))},
 			want: []string{"t0-bootstrap", "t0-machines", "t1-bootstrap", "t1-machines"},
 		},
 		"MachineSetsNotFetched": {
 			reason: "what cannot be told is kept",
-			world:  world{deployment(t, "t2", 2, 2, 3, 3), []string{"t1", "t2"}, object.Required{}},
+			world:  world{deployment(t, "t2", 2, 2, 3), []string{"t1", "t2"}, object.Required{}},
 			want:   []string{"t1-bootstrap", "t1-machines"},
 		},
 		"PoolRemoved": {

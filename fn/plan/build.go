@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"net/netip"
 	"slices"
 
@@ -244,13 +245,24 @@ func buildRoutes(n spec.Network) ([]Route, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, Route{Destination: destination.Masked(), Gateway: gateway, Metric: uint32(r.Metric)})
+		metric, err := routeMetric(r.Metric)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Route{Destination: destination.Masked(), Gateway: gateway, Metric: metric})
 	}
 	slices.SortFunc(out, func(a, b Route) int {
 		return cmp.Or(a.Destination.Addr().Compare(b.Destination.Addr()),
 			cmp.Compare(a.Destination.Bits(), b.Destination.Bits()), a.Gateway.Compare(b.Gateway))
 	})
 	return out, nil
+}
+
+func routeMetric(metric int64) (uint32, error) {
+	if metric < 0 || metric > math.MaxUint32 {
+		return 0, fmt.Errorf("metric %d does not fit into 32 bits", metric)
+	}
+	return uint32(metric), nil
 }
 
 func buildSubnets(n spec.Network) ([]Subnet, error) {

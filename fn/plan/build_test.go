@@ -11,8 +11,6 @@ import (
 	"github.com/l2cluster/function-l2cluster/fn/spec"
 )
 
-func ptr[T any](v T) *T { return &v }
-
 var equal = cmp.Options{
 	cmp.Comparer(func(a, b netip.Addr) bool { return a == b }),
 	cmp.Comparer(func(a, b netip.Prefix) bool { return a == b }),
@@ -28,7 +26,7 @@ func base() *spec.Spec {
 		}},
 		ControlPlane: spec.ControlPlane{Replicas: 3, Machines: spec.Machines{OS: "ubuntu_22_04", Ports: on("bond0", "storage")}},
 		Workers: []spec.WorkerPool{{
-			Name: "a", Replicas: ptr(int32(2)), Machines: spec.Machines{OS: "ubuntu_22_04", Ports: on("bond0", "storage")},
+			Name: "a", Replicas: new(int32(2)), Machines: spec.Machines{OS: "ubuntu_22_04", Ports: on("bond0", "storage")},
 		}},
 	}
 }
@@ -45,7 +43,7 @@ func on(port string, networks ...string) []spec.Port {
 // off puts networks on a port that left its bond.
 func off(port string, networks ...string) spec.Port {
 	p := on(port, networks...)[0]
-	p.Bonded = ptr(false)
+	p.Bonded = new(false)
 	return p
 }
 
@@ -147,7 +145,7 @@ func TestModes(t *testing.T) {
 		},
 		"Layer2Individual": {
 			reason: "each port of the dissolved bond has its own networks",
-			ports:  []spec.Port{{Name: "bond0", Layer2: true, Bonded: ptr(false)}, off("eth0", "one"), off("eth1", "two")},
+			ports:  []spec.Port{{Name: "bond0", Layer2: true, Bonded: new(false)}, off("eth0", "one"), off("eth1", "two")},
 			want: want{spec.Layer2Individual, []link{
 				{"one", "eth0", "", 0}, {"two", "eth1", "", 0},
 			}},

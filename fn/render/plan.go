@@ -38,27 +38,35 @@ func (o Output) PrintPlan(w io.Writer) error {
 		return fmt.Errorf("cannot print the plan: %w", err)
 	}
 	status := o.Response.GetDesired().GetComposite().GetResource().GetFields()["status"].GetStructValue()
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "Cluster %s, Kubernetes %s, project %s, metro %s\n", status.GetFields()["clusterName"].GetStringValue(),
+	t := table{tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
+	t.rowf("Cluster %s, Kubernetes %s, project %s, metro %s\n", status.GetFields()["clusterName"].GetStringValue(),
 		claim.KubernetesVersion, claim.ProjectID, claim.Metro)
 	printPools(t, claim, p)
 	printNetworks(t, claim, p, status)
 	printMachines(t, status)
 	o.printObjects(t)
-	if err := t.Flush(); err != nil {
+	if err := t.columns.Flush(); err != nil {
 		return fmt.Errorf("cannot print the plan: %w", err)
 	}
 	return nil
 }
 
-func printPools(w io.Writer, claim *spec.Spec, p plan.Plan) {
+// table of columns that tabs separate. It is printed when it is flushed, and
+// only then can anything go wrong.
+type table struct{ columns *tabwriter.Writer }
+
+func (t table) rowf(format string, values ...any) {
+	_, _ = fmt.Fprintf(t.columns, format, values...)
+}
+
+func printPools(t table, claim *spec.Spec, p plan.Plan) {
 	types := map[string]string{plan.ControlPlanePool: claim.ControlPlane.MachineType}
 	for _, worker := range claim.Workers {
 		types[worker.Name] = worker.MachineType
 	}
-	fmt.Fprint(w, "\nPOOL\tMACHINES\tSURGE\tTYPE\tOS\tMODE\tNETWORKS\n")
+	t.rowf("\nPOOL\tMACHINES\tSURGE\tTYPE\tOS\tMODE\tNETWORKS\n")
 	for _, pool := range p.Pools {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%s\t%s\n", pool.Name, pool.Replicas, pool.Surge,
+		t.rowf("%s\t%d\t%d\t%s\t%s\t%s\t%s\n", pool.Name, pool.Replicas, pool.Surge,
 			types[pool.Name], pool.OS, pool.Mode, links(pool))
 	}
 }
@@ -76,7 +84,7 @@ func links(p plan.Pool) string {
 	return cmp.Or(strings.Join(out, ", "), "-")
 }
 
-func printNetworks(w io.Writer, claim *spec.Spec, p plan.Plan, status *structpb.Struct) {
+func printNetworks(t table, claim *spec.Spec, p plan.Plan, status *structpb.Struct) {
 	if len(p.Networks) == 0 {
 		return
 	}
@@ -91,7 +99,7 @@ func printNetworks(w io.Writer, claim *spec.Spec, p plan.Plan, status *structpb.
 		f := v.GetStructValue().GetFields()
 		capacity[f["name"].GetStringValue()] = f["capacity"].GetStructValue()
 	}
-	fmt.Fprint(w, "\nNETWORK\tVLAN\tSUBNETS\tASSIGNMENT\tADDRESSES\tNEEDED\tVLAN IS\n")
+	t.rowf("\nNETWORK\tVLAN\tSUBNETS\tASSIGNMENT\tADDRESSES\tNEEDED\tVLAN IS\n")
 	for _, n := range p.Networks {
 		is := "created"
 		if existing[n.Name] {
@@ -102,7 +110,7 @@ func printNetworks(w io.Writer, claim *spec.Spec, p plan.Plan, status *structpb.
 			addresses = fmt.Sprintf("%s of %s used", whole(c["used"]), whole(c["total"]))
 			needed = whole(c["needed"])
 		}
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s\n", n.Name, n.VLAN, subnets(n), assignments[n.Name], addresses, needed, is)
+		t.rowf("%s\t%d\t%s\t%s\t%s\t%s\t%s\n", n.Name, n.VLAN, subnets(n), assignments[n.Name], addresses, needed, is)
 	}
 }
 
@@ -116,12 +124,12 @@ func subnets(n plan.Network) string {
 	return cmp.Or(strings.Join(out, ", "), "-")
 }
 
-func printMachines(w io.Writer, status *structpb.Struct) {
+func printMachines(t table, status *structpb.Struct) {
 	machines := status.GetFields()["machines"].GetListValue().GetValues()
 	if len(machines) == 0 {
 		return
 	}
-	fmt.Fprint(w, "\nMACHINE\tPOOL\tNETWORK\tADDRESSES\n")
+	t.rowf("\nMACHINE\tPOOL\tNETWORK\tADDRESSES\n")
 	for _, v := range machines {
 		f := v.GetStructValue().GetFields()
 		addresses := f["addresses"].GetStructValue().GetFields()
@@ -129,14 +137,14 @@ func printMachines(w io.Writer, status *structpb.Struct) {
 		for _, network := range slices.Sorted(maps.Keys(addresses)) {
 			out = append(out, network+" "+addresses[network].GetStringValue())
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f["name"].GetStringValue(), f["pool"].GetStringValue(),
+		t.rowf("%s\t%s\t%s\t%s\n", f["name"].GetStringValue(), f["pool"].GetStringValue(),
 			f["network"].GetStringValue(), cmp.Or(strings.Join(out, ", "), "-"))
 	}
 }
 
 // printObjects counts by kind what exists, and what will be created and
 // deleted.
-func (o Output) printObjects(w io.Writer) {
+func (o Output) printObjects(t table) {
 	desired, observed := o.Response.GetDesired().GetResources(), o.Request.GetObserved().GetResources()
 	type count struct{ created, existing, deleted int }
 	counts := map[string]count{}
@@ -158,8 +166,8 @@ func (o Output) printObjects(w io.Writer) {
 			counts[kind] = c
 		}
 	}
-	fmt.Fprint(w, "\nOBJECTS\tTO CREATE\tEXISTING\tTO DELETE\n")
+	t.rowf("\nOBJECTS\tTO CREATE\tEXISTING\tTO DELETE\n")
 	for _, kind := range slices.Sorted(maps.Keys(counts)) {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\n", kind, counts[kind].created, counts[kind].existing, counts[kind].deleted)
+		t.rowf("%s\t%d\t%d\t%d\n", kind, counts[kind].created, counts[kind].existing, counts[kind].deleted)
 	}
 }

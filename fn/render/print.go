@@ -80,18 +80,18 @@ func (o Output) composedObject(key string, body map[string]any) map[string]any {
 	metadata := child(body, "metadata")
 	child(metadata, "annotations")[annotationKey] = key
 	labels := child(metadata, "labels")
-	composite := o.Composite["metadata"].(map[string]any)
+	composite := child(o.Composite, "metadata")
 	for _, name := range o.inherited() {
 		labels[name] = text(composite, "labels", name)
 	}
 	metadata["ownerReferences"] = []any{map[string]any{
 		"apiVersion": o.Composite["apiVersion"], "kind": o.Composite["kind"],
-		"name": composite["name"], "uid": composite["uid"],
+		nameField: composite[nameField], "uid": composite["uid"],
 		"controller": true, "blockOwnerDeletion": true,
 	}}
 	if observed, ok := o.Request.GetObserved().GetResources()[key]; ok {
 		from := observed.GetResource().GetFields()["metadata"].GetStructValue().GetFields()
-		for _, name := range []string{"name", "namespace"} {
+		for _, name := range []string{nameField, "namespace"} {
 			if v := from[name].GetStringValue(); v != "" {
 				metadata[name] = v
 			}
@@ -127,7 +127,7 @@ func (o Output) composite() map[string]any {
 	status["conditions"] = o.conditions()
 	return map[string]any{
 		"apiVersion": o.Composite["apiVersion"], "kind": o.Composite["kind"],
-		"metadata": map[string]any{"name": text(o.Composite, "metadata", "name")},
+		"metadata": map[string]any{nameField: text(o.Composite, "metadata", nameField)},
 		"spec":     map[string]any{"resourceRefs": o.resourceRefs()},
 		"status":   status,
 	}
@@ -146,7 +146,7 @@ func (o Output) claimConditionTypes() []any {
 func (o Output) resourceRefs() []any {
 	refs := []any{}
 	for _, d := range o.composed() {
-		ref := map[string]any{"apiVersion": d["apiVersion"], "kind": d["kind"], "name": text(d, "metadata", "name")}
+		ref := map[string]any{"apiVersion": d["apiVersion"], "kind": d["kind"], nameField: text(d, "metadata", nameField)}
 		if namespace := text(d, "metadata", "namespace"); namespace != "" {
 			ref["namespace"] = namespace
 		}
@@ -154,7 +154,7 @@ func (o Output) resourceRefs() []any {
 	}
 	sortKey := func(ref any) string {
 		r, _ := ref.(map[string]any)
-		return text(r, "apiVersion") + text(r, "kind") + text(r, "name") + text(r, "namespace")
+		return text(r, "apiVersion") + text(r, "kind") + text(r, nameField) + text(r, "namespace")
 	}
 	slices.SortStableFunc(refs, func(a, b any) int { return strings.Compare(sortKey(a), sortKey(b)) })
 	return refs

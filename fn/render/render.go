@@ -85,6 +85,9 @@ func (o Output) Fatal() bool {
 	return false
 }
 
+// nameField is where objects and references have their names.
+const nameField = "name"
+
 // Labels and annotations of Crossplane.
 const (
 	labelComposite      = "crossplane.io/composite"
@@ -109,7 +112,7 @@ func Composite(o map[string]any) (map[string]any, error) {
 }
 
 func fromClaim(claim map[string]any) map[string]any {
-	name, namespace := text(claim, "metadata", "name"), text(claim, "metadata", "namespace")
+	name, namespace := text(claim, "metadata", nameField), text(claim, "metadata", "namespace")
 	if namespace == "" {
 		namespace = "default"
 	}
@@ -119,12 +122,12 @@ func fromClaim(claim map[string]any) map[string]any {
 		out = map[string]any{}
 	}
 	out["claimRef"] = map[string]any{
-		"apiVersion": claim["apiVersion"], "kind": claim["kind"], "name": name, "namespace": namespace,
+		"apiVersion": claim["apiVersion"], "kind": claim["kind"], nameField: name, "namespace": namespace,
 	}
 	composite := map[string]any{
 		"apiVersion": claim["apiVersion"], "kind": spec.CompositeKind,
 		"metadata": map[string]any{
-			"name":   name + "-" + object.Hash(namespace + "/" + name)[:5],
+			nameField:   name + "-" + object.Hash(namespace + "/" + name)[:5],
 			"labels": map[string]any{labelClaimName: name, labelClaimNamespace: namespace},
 		},
 		"spec": out,
@@ -150,11 +153,11 @@ func complete(o map[string]any) map[string]any {
 		labels = map[string]any{}
 	}
 	if _, ok := labels[labelComposite]; !ok {
-		labels[labelComposite] = metadata["name"]
+		labels[labelComposite] = metadata[nameField]
 	}
 	metadata["labels"] = labels
 	if _, ok := metadata["uid"]; !ok {
-		metadata["uid"] = uid(text(o, "apiVersion"), text(o, "kind"), text(o, "metadata", "namespace"), text(o, "metadata", "name"))
+		metadata["uid"] = uid(text(o, "apiVersion"), text(o, "kind"), text(o, "metadata", "namespace"), text(o, "metadata", nameField))
 	}
 	out["metadata"] = metadata
 	return out
@@ -188,7 +191,7 @@ func request(composite map[string]any, in Input) (*fnv1.RunFunctionRequest, erro
 	for _, o := range in.Observed {
 		key := text(o, "metadata", "annotations", annotationKey)
 		if key == "" {
-			return nil, fmt.Errorf("cannot use observed %s %q: it has no annotation %s", text(o, "kind"), text(o, "metadata", "name"), annotationKey)
+			return nil, fmt.Errorf("cannot use observed %s %q: it has no annotation %s", text(o, "kind"), text(o, "metadata", nameField), annotationKey)
 		}
 		s, err := structpb.NewStruct(o)
 		if err != nil {
@@ -224,11 +227,11 @@ func stepOf(composition map[string]any) (map[string]any, error) {
 	steps, _ := fields["pipeline"].([]any)
 	for _, s := range steps {
 		step, _ := s.(map[string]any)
-		if text(step, "functionRef", "name") == functionName || strings.HasPrefix(text(step, "input", "apiVersion"), inputGroup) {
+		if text(step, "functionRef", nameField) == functionName || strings.HasPrefix(text(step, "input", "apiVersion"), inputGroup) {
 			return step, nil
 		}
 	}
-	return nil, fmt.Errorf("cannot find the function's step in Composition %q: none has functionRef.name %s", text(composition, "metadata", "name"), functionName)
+	return nil, fmt.Errorf("cannot find the function's step in Composition %q: none has functionRef.name %s", text(composition, "metadata", nameField), functionName)
 }
 
 func inputOf(step map[string]any) (*structpb.Struct, error) {
@@ -247,11 +250,11 @@ func credentialsOf(step map[string]any, secrets []map[string]any) map[string]*fn
 	for _, c := range list {
 		credential, _ := c.(map[string]any)
 		for _, s := range secrets {
-			if text(s, "metadata", "name") != text(credential, "secretRef", "name") ||
+			if text(s, "metadata", nameField) != text(credential, "secretRef", nameField) ||
 				text(s, "metadata", "namespace") != text(credential, "secretRef", "namespace") {
 				continue
 			}
-			out[text(credential, "name")] = &fnv1.Credentials{Source: &fnv1.Credentials_CredentialData{
+			out[text(credential, nameField)] = &fnv1.Credentials{Source: &fnv1.Credentials_CredentialData{
 				CredentialData: &fnv1.CredentialData{Data: secretData(s)},
 			}}
 		}
@@ -281,7 +284,7 @@ func fetch(asked *fnv1.Requirements, given []map[string]any) (map[string]*fnv1.R
 			}
 			s, err := structpb.NewStruct(o)
 			if err != nil {
-				return nil, fmt.Errorf("cannot read required object %q: %w", text(o, "metadata", "name"), err)
+				return nil, fmt.Errorf("cannot read required object %q: %w", text(o, "metadata", nameField), err)
 			}
 			found.Items = append(found.Items, &fnv1.Resource{Resource: s})
 		}
@@ -298,7 +301,7 @@ func selects(s *fnv1.ResourceSelector, o map[string]any) bool {
 		return false
 	}
 	if name, ok := s.GetMatch().(*fnv1.ResourceSelector_MatchName); ok {
-		return text(o, "metadata", "name") == name.MatchName
+		return text(o, "metadata", nameField) == name.MatchName
 	}
 	for key, value := range s.GetMatchLabels().GetLabels() {
 		if text(o, "metadata", "labels", key) != value {

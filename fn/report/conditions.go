@@ -10,6 +10,9 @@ import (
 	"github.com/l2cluster/function-l2cluster/fn/xr"
 )
 
+// reasonWaiting is the reason of what is on its way.
+const reasonWaiting = "Waiting"
+
 func (r reporter) inputValid() xr.Condition {
 	c := xr.Condition{Type: xr.ConditionInputValid, Status: xr.True, Reason: "Valid"}
 	if len(r.Warnings) > 0 {
@@ -21,7 +24,7 @@ func (r reporter) inputValid() xr.Condition {
 func (r reporter) networksReady() xr.Condition {
 	c := xr.Condition{Type: xr.ConditionNetworksReady, Status: xr.True, Reason: "Ready"}
 	if waiting := r.waiting(object.PartNetworks); len(waiting) > 0 {
-		c.Status, c.Reason, c.Message = xr.False, "Waiting", list(waiting)
+		c.Status, c.Reason, c.Message = xr.False, reasonWaiting, list(waiting)
 	}
 	return c
 }
@@ -52,7 +55,7 @@ func (r reporter) addressProblem() (xr.Condition, bool) {
 	case len(r.Addresses.Book.Missing) > 0:
 		return xr.Condition{Status: xr.False, Reason: "Missing", Message: list(append(r.short(), r.missing()...))}, true
 	case len(r.machines()) < r.allWanted():
-		return xr.Condition{Status: xr.False, Reason: "Waiting", Message: list(append(r.short(), r.existing()))}, true
+		return xr.Condition{Status: xr.False, Reason: reasonWaiting, Message: list(append(r.short(), r.existing()))}, true
 	default:
 		return xr.Condition{}, false
 	}
@@ -127,11 +130,11 @@ func (r reporter) portsAttached() xr.Condition {
 	waiting = append(waiting, r.Facts.Warnings...)
 	switch {
 	case len(waiting) > 0:
-		c.Status, c.Reason, c.Message = xr.False, "Waiting", list(waiting)
+		c.Status, c.Reason, c.Message = xr.False, reasonWaiting, list(waiting)
 	case !r.Facts.MachinesKnown:
 		c.Status, c.Reason, c.Message = xr.Unknown, "Unknown", "the list of machines has not been read yet"
 	case len(r.machines()) < r.allWanted():
-		c.Status, c.Reason, c.Message = xr.False, "Waiting", r.existing()
+		c.Status, c.Reason, c.Message = xr.False, reasonWaiting, r.existing()
 	}
 	return c
 }
@@ -153,9 +156,9 @@ func (r reporter) nodesVerified() xr.Condition {
 	case !r.Facts.MachinesKnown:
 		c.Status, c.Reason, c.Message = xr.Unknown, "Unknown", "the list of machines has not been read yet"
 	case len(waiting) > 0:
-		c.Status, c.Reason, c.Message = xr.False, "Waiting", list(waiting)
+		c.Status, c.Reason, c.Message = xr.False, reasonWaiting, list(waiting)
 	case len(r.machines()) < r.allWanted():
-		c.Status, c.Reason, c.Message = xr.False, "Waiting", r.existing()
+		c.Status, c.Reason, c.Message = xr.False, reasonWaiting, r.existing()
 	}
 	return c
 }
@@ -169,7 +172,7 @@ func (r reporter) verified(m infra.Machine) bool {
 func (r reporter) clusterAvailable() xr.Condition {
 	c := xr.Condition{Type: xr.ConditionClusterAvailable, Status: xr.True, Reason: "Available"}
 	if waiting := append(r.waiting(object.PartCluster), r.waiting(object.PartDelivery)...); len(waiting) > 0 {
-		c.Status, c.Reason, c.Message = xr.False, "Waiting", list(waiting)
+		c.Status, c.Reason, c.Message = xr.False, reasonWaiting, list(waiting)
 	}
 	return c
 }

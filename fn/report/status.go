@@ -190,13 +190,13 @@ func (r reporter) network(m infra.Machine) string {
 	case r.verified(m):
 		return "Verified"
 	case m.Device == "":
-		return "Waiting"
+		return reasonWaiting
 	case r.attached(m):
 		return "Attached"
 	case len(r.Facts.Delivered[m.Name]) > 0:
 		return "Delivered"
 	default:
-		return "Waiting"
+		return reasonWaiting
 	}
 }
 

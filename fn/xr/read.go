@@ -96,11 +96,13 @@ func (e *InvalidError) Error() string {
 	return b.String()
 }
 
-// fields of a composite's spec that belong to Crossplane's machinery.
-var machinery = []string{
-	"claimRef", "compositionRef", "compositionRevisionRef", "compositionRevisionSelector", "compositionSelector",
-	"compositionUpdatePolicy", "compositeDeletePolicy", "crossplane", "environmentConfigRefs",
-	"publishConnectionDetailsTo", "resourceRef", "resourceRefs", "writeConnectionSecretToRef",
+// machinery are the fields of a composite's spec that Crossplane itself writes.
+func machinery() []string {
+	return []string{
+		"claimRef", "compositionRef", "compositionRevisionRef", "compositionRevisionSelector", "compositionSelector",
+		"compositionUpdatePolicy", "compositeDeletePolicy", "crossplane", "environmentConfigRefs",
+		"publishConnectionDetailsTo", "resourceRef", "resourceRefs", "writeConnectionSecretToRef",
+	}
 }
 
 // Read a request. It returns an error for a composite or an input that cannot
@@ -125,13 +127,14 @@ func Read(req *fnv1.RunFunctionRequest, now time.Time) (Snapshot, error) {
 
 func (s Snapshot) wish() (string, error) {
 	h := sha256.New()
-	fmt.Fprintf(h, "%q", []string{s.Identity.Namespace, s.Identity.Name, s.Identity.ClaimNamespace, s.Identity.ClaimName})
+	id := []string{s.Identity.Namespace, s.Identity.Name, s.Identity.ClaimNamespace, s.Identity.ClaimName}
+	h.Write(fmt.Appendf(nil, "%q", id))
 	for _, part := range []*structpb.Struct{s.spec, s.input} {
 		b, err := proto.MarshalOptions{Deterministic: true}.Marshal(part)
 		if err != nil {
 			return "", fmt.Errorf("cannot read %s: %w", s.Identity, err)
 		}
-		fmt.Fprintf(h, "%d:", len(b))
+		h.Write(fmt.Appendf(nil, "%d:", len(b)))
 		h.Write(b)
 	}
 	return string(h.Sum(nil)), nil
@@ -185,7 +188,7 @@ func invalid(fault Fault, what string, undecoded, wrong field.ErrorList) error {
 // withoutMachinery is the part of a composite's spec that the claim wrote.
 func withoutMachinery(s *structpb.Struct) *structpb.Struct {
 	fields := maps.Clone(s.GetFields())
-	for _, name := range machinery {
+	for _, name := range machinery() {
 		delete(fields, name)
 	}
 	return &structpb.Struct{Fields: fields}

@@ -122,7 +122,7 @@ func Write(rsp *fnv1.RunFunctionResponse, s Snapshot, o Outcome) error {
 		}
 		rsp.Desired.Resources[key] = &fnv1.Resource{Resource: kept(v.s), Ready: fnv1.Ready_READY_TRUE}
 	}
-	if err := writeComposite(rsp, s, o); err != nil {
+	if err := writeComposite(rsp, o); err != nil {
 		return err
 	}
 	setConditions(rsp, o.Conditions)
@@ -165,7 +165,7 @@ func result(severity fnv1.Severity, reason, message string) *fnv1.Result {
 	}
 }
 
-func writeComposite(rsp *fnv1.RunFunctionResponse, s Snapshot, o Outcome) error {
+func writeComposite(rsp *fnv1.RunFunctionResponse, o Outcome) error {
 	status, err := structpb.NewValue(o.Status)
 	if err != nil {
 		return fmt.Errorf("cannot write the composite's status: %w", err)

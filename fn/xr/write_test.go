@@ -69,11 +69,11 @@ spec: {forProvider: {vxlan: 1000}}
 	if diff := cmp.Diff(want, rsp.GetDesired().GetResources(), protocmp.Transform()); diff != "" {
 		t.Errorf("other functions' objects pass, and what is kept has only what we may own: -want, +got:\n%s", diff)
 	}
-	xr := &fnv1.Resource{
+	composed := &fnv1.Resource{
 		Resource: structOf(t, "status: {phase: Ready}"), Ready: fnv1.Ready_READY_TRUE,
 		ConnectionDetails: map[string][]byte{"kubeconfig": []byte("x")},
 	}
-	if diff := cmp.Diff(xr, rsp.GetDesired().GetComposite(), protocmp.Transform()); diff != "" {
+	if diff := cmp.Diff(composed, rsp.GetDesired().GetComposite(), protocmp.Transform()); diff != "" {
 		t.Errorf("composite: -want, +got:\n%s", diff)
 	}
 	if rsp.GetMeta().GetTtl().AsDuration() != 15*time.Second || rsp.GetMeta().GetTag() != "tag" {
