@@ -66,9 +66,12 @@ func (w *World) judgeRest() {
 			continue
 		}
 		w.judgeAddresses(c)
-		w.judgeLeftovers(c)
-		w.judgePorts(c)
 		w.judgeReady(c)
+		// What Crossplane has lost sight of stays as it is until the claim goes.
+		if !w.hasOrphans(c) {
+			w.judgeLeftovers(c)
+			w.judgePorts(c)
+		}
 	}
 }
 
@@ -162,18 +165,18 @@ func (w *World) taken(metro string, want want, host int) bool {
 // judgeLeftovers: nothing is left of machines, networks and templates that the
 // claim does not have any more.
 func (w *World) judgeLeftovers(c *Composite) {
-	lost := false
 	for _, o := range w.objects {
-		lost = lost || o.owner == c && o.orphan
-	}
-	for _, o := range w.objects {
-		if o.owner != c || lost {
+		if o.owner != c {
 			continue
 		}
 		if why := w.leftover(c, o); why != "" {
 			w.violation("%s: %s %s is left over: %s", c, o.kind, o.name, why)
 		}
 	}
+}
+
+func (w *World) hasOrphans(c *Composite) bool {
+	return slices.ContainsFunc(w.objects, func(o *composed) bool { return o.owner == c && o.orphan })
 }
 
 func (w *World) leftover(c *Composite, o *composed) string {
