@@ -99,8 +99,10 @@ var mustNotReach = []struct {
 
 // goPackage is what go list tells of a package.
 type goPackage struct {
-	ImportPath, Name string
-	Imports, Deps    []string
+	ImportPath string   `json:"ImportPath"`
+	Name       string   `json:"Name"`
+	Imports    []string `json:"Imports"`
+	Deps       []string `json:"Deps"`
 }
 
 func packages(t *testing.T) map[string]goPackage {

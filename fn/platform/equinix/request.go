@@ -31,12 +31,13 @@ const (
 func requests(c infra.Cluster, f infra.Facts, d infra.Delivery) ([]object.Object, []string, error) {
 	var out []object.Object
 	var stay []string
+	r := newRecipe(c)
 	for _, m := range f.Machines {
 		key := object.CustomDataKey(m.Name)
 		_, exists := c.Observed[key]
 		switch {
 		case m.Device != "" && len(d[m.Name]) > 0:
-			o, err := request(c, m, d[m.Name])
+			o, err := r.request(c, m, d[m.Name])
 			if err != nil {
 				return nil, nil, fmt.Errorf("cannot deliver the addresses of machine %q: %w", m.Name, err)
 			}
@@ -48,40 +49,56 @@ func requests(c infra.Cluster, f infra.Facts, d infra.Delivery) ([]object.Object
 	return out, stay, nil
 }
 
+// recipe is what all requests have in common. They share it, so nobody may
+// change it.
+type recipe struct {
+	policies []any
+	headers  map[string]any
+	mappings []any
+	check    map[string]any
+	devices  string
+}
+
+func newRecipe(c infra.Cluster) recipe {
+	secret := c.Input.Equinix.TokenSecret
+	token := fmt.Sprintf("{{ %s:%s:%s }}", secret.Name, secret.Namespace, secret.Key)
+	write := mapping("UPDATE", "PUT", serverURL)
+	write["body"] = customDataBody
+	return recipe{
+		// The custom data go with the server, so there is nothing to delete.
+		policies: []any{"Observe", "Create", "Update"},
+		headers:  map[string]any{"X-Auth-Token": []any{token}},
+		mappings: []any{
+			mapping("OBSERVE", "GET", customDataURL),
+			// The first call comes before anything was observed, so it only
+			// looks.
+			mapping("CREATE", "GET", customDataURL),
+			write,
+		},
+		check:   map[string]any{"type": "CUSTOM", "logic": customDataCheck},
+		devices: strings.TrimRight(c.Input.Equinix.APIURL, "/") + "/devices/",
+	}
+}
+
 // request writes a machine's addresses into the custom data of its server and
 // keeps them there. It reads nothing but the custom data: the server itself
 // holds the root password, which the status would keep.
-func request(c infra.Cluster, m infra.Machine, addresses map[string]string) (object.Object, error) {
+func (r recipe) request(c infra.Cluster, m infra.Machine, addresses map[string]string) (object.Object, error) {
 	payload, err := json.Marshal(map[string]map[string]string{node.CustomDataKey: addresses})
 	if err != nil {
 		return object.Object{}, err
 	}
-	settings := c.Input.Equinix
-	secret := settings.TokenSecret
 	name := object.Name(object.LabelLimit, m.Name, "custom-data")
 	metadata := named(name)
 	metadata["labels"] = map[string]any{machineLabel: m.Name}
-	write := mapping("UPDATE", "PUT", serverURL)
-	write["body"] = customDataBody
-	token := fmt.Sprintf("{{ %s:%s:%s }}", secret.Name, secret.Namespace, secret.Key)
 	o := object.Object{Key: object.CustomDataKey(m.Name), Part: object.PartDelivery, Body: body(httpAPI, requestKind, metadata, map[string]any{
-		// The custom data go with the server, so there is nothing to delete.
-		"managementPolicies": []any{"Observe", "Create", "Update"},
-		"providerConfigRef":  named(settings.HTTPProviderConfig),
+		"managementPolicies": r.policies,
+		"providerConfigRef":  named(c.Input.Equinix.HTTPProviderConfig),
 		"forProvider": map[string]any{
-			"headers": map[string]any{"X-Auth-Token": []any{token}},
-			"payload": map[string]any{
-				"baseUrl": strings.TrimRight(settings.APIURL, "/") + "/devices/" + m.Device,
-				"body":    string(payload),
-			},
-			"mappings": []any{
-				mapping("OBSERVE", "GET", customDataURL),
-				// The first call comes before anything was observed, so it only
-				// looks.
-				mapping("CREATE", "GET", customDataURL),
-				write,
-			},
-			"expectedResponseCheck": map[string]any{"type": "CUSTOM", "logic": customDataCheck},
+			"headers":               r.headers,
+			"payload":               map[string]any{"baseUrl": r.devices + m.Device, "body": string(payload)},
+			"mappings":              r.mappings,
+			"expectedResponseCheck": r.check,
 		},
 	})}
 	seen, exists := c.Observed[o.Key]
