@@ -66,11 +66,11 @@ func (w *World) judgeRest() {
 			continue
 		}
 		w.judgeAddresses(c)
-		w.judgeReady(c)
 		// What Crossplane has lost sight of stays as it is until the claim goes.
 		if !w.hasOrphans(c) {
 			w.judgeLeftovers(c)
 			w.judgePorts(c)
+			w.judgeReady(c)
 		}
 	}
 }
