@@ -34,7 +34,7 @@ call="$(basename "$0") $*"
 echo "$call" >>"$L2CLUSTER_ROOT/calls"
 if [ -f "$L2CLUSTER_ROOT/refused" ] && grep -qxF -e "$call" "$L2CLUSTER_ROOT/refused"; then exit 1; fi
 `
-	for _, name := range []string{"ip", "systemctl", "curl", "kubectl"} {
+	for _, name := range []string{"ip", "systemctl", "curl", "kubectl", "crictl"} {
 		h.write(t, "bin/"+name, stub, 0o700)
 	}
 	for path, content := range files {
@@ -240,17 +240,20 @@ func TestKubeVIP(t *testing.T) {
 	const manifest = "etc/kubernetes/manifests/l2cluster-kube-vip.yaml"
 	routes := []string{"ip route replace 169.254.255.1/32 via 10.66.1.0", "ip route replace 169.254.255.2/32 via 10.66.1.0"}
 	enable := []string{"systemctl daemon-reload", "systemctl enable l2cluster-bgp-routes.service"}
+	pull := "crictl pull kube-vip:v0.8.1"
 	cases := map[string]struct {
 		reason   string
 		starts   bool
 		order    string
 		metadata []string
 		endpoint string
+		refused  string
 		calls    []string
 		pod      bool
 		fails    bool
 	}{
-		"FirstStarts": {reason: "Where the cluster starts, kube-vip runs before kubeadm.", starts: true, order: "first", metadata: []string{withBGP}, calls: routes, pod: true},
+		"FirstStarts": {reason: "Where the cluster starts, kube-vip runs before kubeadm.", starts: true, order: "first", metadata: []string{withBGP}, calls: append(routes[:2:2], pull), pod: true},
+		"NoImageYet":  {reason: "Without the image the kubelet tries by itself.", starts: true, order: "first", metadata: []string{withBGP}, refused: pull, calls: append(routes[:2:2], pull, pull, pull), pod: true},
 		"FirstJoins":  {reason: "A server that joins only reaches its peers.", order: "first", metadata: []string{withBGP}, calls: routes},
 		"Keep":        {reason: "After kubeadm every server runs it.", order: "keep", metadata: []string{withBGP}, calls: append(routes[:2:2], enable...), pod: true},
 		"Routes":      {reason: "The unit only adds routes.", order: "routes", metadata: []string{withBGP}, calls: routes},
@@ -279,6 +282,7 @@ func TestKubeVIP(t *testing.T) {
 				files["run/kubeadm/kubeadm.yaml"] = ""
 			}
 			h := newHost(t, files)
+			h.write(t, "refused", tc.refused+"\n", 0o600)
 			err := h.run(t, "kube-vip.py", tc.order)
 			if (err != nil) != tc.fails {
 				t.Errorf("%s\ngot error %v, want one: %t", tc.reason, err, tc.fails)

@@ -65,6 +65,18 @@ def routes(found, neighbor):
         subprocess.run(["ip", "route", "replace", peer + "/32", "via", gateways[0]], check=True)
 
 
+def pull(image):
+    """kubeadm gives the endpoint little time to answer, so the image comes
+    before. Without it the kubelet still tries by itself."""
+    for _ in range(min(3, TRIES)):
+        try:
+            if subprocess.run(["crictl", "pull", image], timeout=300, check=False).returncode == 0:
+                return
+        except (OSError, subprocess.TimeoutExpired) as error:
+            print("l2cluster-kube-vip:", error, file=sys.stderr)
+        time.sleep(PAUSE)
+
+
 def peers(neighbor):
     password = (neighbor.get("md5_password") or "") if neighbor.get("md5_enabled") else ""
     if any(c in password for c in ",:/"):
@@ -120,6 +132,8 @@ def main(order):
             ipaddress.IPv4Address(endpoint)
         except ValueError:
             fail("/etc/l2cluster/endpoint holds no IPv4 address: " + endpoint)
+        if order == "first":
+            pull(config["image"])
         run(config["image"], endpoint, neighbor)
     if order == "keep":
         subprocess.run(["systemctl", "daemon-reload"], check=True)
