@@ -1,0 +1,153 @@
+package userdata
+
+import (
+	"bytes"
+	"compress/gzip"
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"sync"
+
+	"sigs.k8s.io/yaml"
+)
+
+//go:embed render.py
+var renderScript string
+
+// ErrNoJinja says that no Python with jinja2 is installed.
+var ErrNoJinja = errors.New("no python3 with jinja2 is installed (Debian: python3-jinja2)")
+
+// Server is what cloud-init knows of the server that it runs on.
+type Server struct {
+	// InstanceID is the server's UUID.
+	InstanceID string
+	// Hostname of the server.
+	Hostname string
+}
+
+// CloudInit renders user data as cloud-init does when it starts with a template
+// header. The error is ErrNoJinja where that is not possible:
+// https://docs.cloud-init.io/en/latest/explanation/instancedata.html.
+func CloudInit(data []byte, s Server) ([]byte, error) {
+	header, body, found := strings.Cut(string(data), "\n")
+	if !found || header != "## template: jinja" {
+		return nil, fmt.Errorf("the user data begins with %q and not with cloud-init's template header", header)
+	}
+	interpreter, err := python()
+	if err != nil {
+		return nil, err
+	}
+	input, err := json.Marshal(map[string]any{
+		"text": body,
+		"data": map[string]any{
+			"v1": map[string]any{"instance_id": s.InstanceID, "local_hostname": s.Hostname},
+			"ds": map[string]any{"meta_data": map[string]any{"instance_id": s.InstanceID, "hostname": s.Hostname}},
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot encode the user data: %w", err)
+	}
+	cmd := exec.Command(interpreter, "-c", renderScript)
+	cmd.Stdin = bytes.NewReader(input)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("cloud-init cannot render the user data: %w: %s", err, stderr.String())
+	}
+	return out, nil
+}
+
+// python is the first Python that has jinja2: the one of the PATH, or Debian's.
+var python = sync.OnceValues(func() (string, error) {
+	for _, name := range []string{"python3", "/usr/bin/python3"} {
+		if exec.Command(name, "-c", "import jinja2").Run() == nil {
+			return name, nil
+		}
+	}
+	return "", ErrNoJinja
+})
+
+// Config is a cloud-config document, as far as Cluster API writes one.
+type Config struct {
+	// Files in their order.
+	Files []File
+	// Commands that run in one shell.
+	Commands []string
+}
+
+// File that cloud-init writes.
+type File struct {
+	Path        string
+	Owner       string
+	Permissions string
+	Content     string
+}
+
+// Script is what cloud-init makes of the commands.
+func (c Config) Script() string {
+	return "#!/bin/sh\n" + strings.Join(c.Commands, "\n") + "\n"
+}
+
+// File at the path, or nothing.
+func (c Config) File(path string) (File, bool) {
+	for _, f := range c.Files {
+		if f.Path == path {
+			return f, true
+		}
+	}
+	return File{}, false
+}
+
+// Parse a rendered cloud-config document and decode its files.
+func Parse(data []byte) (Config, error) {
+	if !bytes.HasPrefix(data, []byte("#cloud-config\n")) {
+		return Config{}, errors.New("the document does not say that it is a cloud-config")
+	}
+	var document struct {
+		WriteFiles []struct {
+			Path        string `json:"path"`
+			Encoding    string `json:"encoding"`
+			Owner       string `json:"owner"`
+			Permissions string `json:"permissions"`
+			Content     string `json:"content"`
+		} `json:"write_files"`
+		RunCmd []string `json:"runcmd"`
+	}
+	if err := yaml.UnmarshalStrict(data, &document); err != nil {
+		return Config{}, fmt.Errorf("cannot parse the document: %w", err)
+	}
+	out := Config{Commands: document.RunCmd}
+	for _, f := range document.WriteFiles {
+		content, err := decode(f.Encoding, f.Content)
+		if err != nil {
+			return Config{}, fmt.Errorf("cannot decode file %q: %w", f.Path, err)
+		}
+		out.Files = append(out.Files, File{Path: f.Path, Owner: f.Owner, Permissions: f.Permissions, Content: content})
+	}
+	return out, nil
+}
+
+func decode(encoding, content string) (string, error) {
+	if encoding == "" {
+		return content, nil
+	}
+	raw, err := base64.StdEncoding.DecodeString(strings.TrimSpace(content))
+	if err != nil || encoding == "base64" {
+		return string(raw), err
+	}
+	if encoding != "gzip+base64" {
+		return "", fmt.Errorf("unknown encoding %q", encoding)
+	}
+	r, err := gzip.NewReader(bytes.NewReader(raw))
+	if err != nil {
+		return "", err
+	}
+	plain, err := io.ReadAll(r)
+	return string(plain), err
+}
