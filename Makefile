@@ -91,7 +91,7 @@ lint: ## Check formatting, modules, Go and shell.
 	go vet ./...
 	@lint=$$(test/tools/tool golangci-lint); for m in $(MODULES); do \
 		[[ -n $$(cd $$m && go list ./... 2>/dev/null) ]] || continue; \
-		echo "== golangci-lint $$m"; (cd $$m && "$$lint" run --config "$(CURDIR)/.golangci.yml" ./...); done
+		echo "== golangci-lint $$m"; (cd $$m && "$$lint" run --allow-parallel-runners --config "$(CURDIR)/.golangci.yml" ./...); done
 	shellcheck $$(git ls-files -z | LC_ALL=C xargs -0 awk 'FNR == 1 && /^#!.*[\/ ](ba|da)?sh/ {print FILENAME} {nextfile}')
 
 .PHONY: image

@@ -59,7 +59,7 @@ var calls = map[size]call{}
 func settled(t *testing.T, s size) call {
 	t.Helper()
 	if _, ok := calls[s]; !ok {
-		c, err := settle(t.Context(), real(), s)
+		c, err := settle(t.Context(), served(), s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func settled(t *testing.T, s size) call {
 
 func measured(t *testing.T, c call) measurement {
 	t.Helper()
-	m, err := measure(t.Context(), real(), c)
+	m, err := measure(t.Context(), served(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

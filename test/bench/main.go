@@ -7,9 +7,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
-	"text/tabwriter"
+	"strconv"
 	"time"
 
 	"github.com/crossplane/function-sdk-go/logging"
@@ -24,15 +25,16 @@ func sizes() []size {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := report(ctx); err != nil {
+	err := report(ctx, os.Stdout)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-// real is the function as it is served, except that its clock stands still.
-func real() *function.Function {
+// served is the function as it is served, except that its clock stands still.
+func served() *function.Function {
 	at, err := time.Parse(time.RFC3339, then)
 	if err != nil {
 		panic(err)
@@ -40,24 +42,31 @@ func real() *function.Function {
 	return function.New(logging.NewNopLogger(), func() time.Time { return at.Add(time.Hour) })
 }
 
-func report(ctx context.Context) error {
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "cluster\trequest\tresponse\tfunction\tfloor\tratio\tallocations\tallocated\tfloor's\t")
-	for _, s := range sizes() {
-		c, err := settle(ctx, real(), s)
-		if err != nil {
-			return err
-		}
-		m, err := measure(ctx, real(), c)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%.2f\t%d\t%s\t%s\t\n", s,
-			mebi(m.requestBytes), mebi(m.responseBytes),
-			m.function.median.Round(10*time.Microsecond), m.floor.median.Round(10*time.Microsecond), m.ratio(),
-			m.function.mallocs, mebi(m.function.allocated), mebi(m.floor.allocated))
+// report measures clusters of all sizes and prints a line for each as soon as it
+// is there.
+func report(ctx context.Context, out io.Writer) error {
+	const line = "%-28s %12s %12s %10s %10s %6s %12s %12s %12s\n"
+	if _, err := fmt.Fprintf(out, line, "cluster", "request", "response", "function", "floor", "ratio", "allocations", "allocated", "floor's"); err != nil {
+		return fmt.Errorf("cannot print the report: %w", err)
 	}
-	return w.Flush()
+	for _, s := range sizes() {
+		c, err := settle(ctx, served(), s)
+		if err != nil {
+			return err
+		}
+		m, err := measure(ctx, served(), c)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(out, line, s, mebi(m.requestBytes), mebi(m.responseBytes),
+			milli(m.function.median), milli(m.floor.median), fmt.Sprintf("%.2f", m.ratio()),
+			strconv.Itoa(m.function.mallocs), mebi(m.function.allocated), mebi(m.floor.allocated)); err != nil {
+			return fmt.Errorf("cannot print the report: %w", err)
+		}
+	}
+	return nil
 }
+
+func milli(d time.Duration) string { return fmt.Sprintf("%.2f ms", float64(d.Microseconds())/1000) }
 
 func mebi(bytes int) string { return fmt.Sprintf("%.2f MiB", float64(bytes)/(1<<20)) }

@@ -20,10 +20,12 @@ import (
 // largest message, in bytes; the same for both.
 const largest = 64 << 20
 
-// How often each is called, at least, and for how long all together.
+// Both are called at least leastCalls times, and as long as they take no more
+// than enough together, up to mostCalls times.
 const (
 	leastCalls = 7
-	longest    = 20 * time.Second
+	mostCalls  = 200
+	enough     = 2 * time.Second
 )
 
 // sample of many calls of one function.
@@ -84,7 +86,7 @@ func measure(ctx context.Context, fn fnv1.FunctionRunnerServiceServer, c call) (
 			return measurement{}, err
 		}
 	}
-	for start := time.Now(); len(times[0]) < leastCalls || time.Since(start) < longest/10 && len(times[0]) < 200; {
+	for start := time.Now(); len(times[0]) < leastCalls || time.Since(start) < enough && len(times[0]) < mostCalls; {
 		for i, conn := range ends {
 			d, err := once(ctx, conn, request)
 			if err != nil {

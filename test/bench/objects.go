@@ -104,7 +104,7 @@ func (m machine) labels(cluster string) map[string]any {
 }
 
 // metadata as an API server keeps it.
-func metadata(name string, labels map[string]any, owner map[string]any) map[string]any {
+func metadata(name string, labels, owner map[string]any) map[string]any {
 	return map[string]any{
 		"name": name, "namespace": namespace, "uid": id(name), "resourceVersion": "4711", "generation": 1,
 		"creationTimestamp": then, "labels": labels, "ownerReferences": []any{owner},

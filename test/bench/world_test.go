@@ -12,7 +12,7 @@ import (
 // has its addresses delivered and its port attached, and nothing is waited for.
 func TestSettle(t *testing.T) {
 	s := size{controlPlane: 3, workers: 2, networks: 4}
-	c, err := settle(t.Context(), real(), s)
+	c, err := settle(t.Context(), served(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestSettle(t *testing.T) {
 
 // TestMeasure checks that the floor answers what the function answered.
 func TestMeasure(t *testing.T) {
-	c, err := settle(t.Context(), real(), size{controlPlane: 1, workers: 0, networks: 1})
+	c, err := settle(t.Context(), served(), size{controlPlane: 1, workers: 0, networks: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestMeasure(t *testing.T) {
 	if err != nil || !proto.Equal(rsp, c.response) {
 		t.Errorf("floor: another response than the recorded one, error %v", err)
 	}
-	m, err := measure(t.Context(), real(), c)
+	m, err := measure(t.Context(), served(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

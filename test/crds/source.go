@@ -106,7 +106,12 @@ func download(ctx context.Context, sources []Source) (map[string]string, error) 
 
 	roots := map[string]string{}
 	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
-		var m struct{ Path, Dir, Sum, Error string }
+		var m struct {
+			Path  string `json:"Path"`
+			Dir   string `json:"Dir"`
+			Sum   string `json:"Sum"`
+			Error string `json:"Error"`
+		}
 		if err := d.Decode(&m); err != nil {
 			return nil, fmt.Errorf("cannot read what go mod download said: %w", err)
 		}

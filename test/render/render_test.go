@@ -75,7 +75,9 @@ func serve(t *testing.T, bin string) string {
 
 	lines := bufio.NewScanner(stderr)
 	for lines.Scan() {
-		var entry struct{ Address string }
+		var entry struct {
+			Address string `json:"address"`
+		}
 		if json.Unmarshal(lines.Bytes(), &entry) == nil && entry.Address != "" {
 			go func() {
 				for lines.Scan() {
