@@ -74,20 +74,11 @@ def ip(*args):
 def kind(link):
  return link.get("linkinfo", {}).get("info_kind", "")
 def permanent_addresses():
- members = {}
- for name in glob.glob(path("/proc/net/bonding/*")):
-  member = None
-  with open(name) as f:
-   for line in f:
-    key, _, value = line.partition(":")
-    if key == "Slave Interface":
-     member = value.strip()
-    if key == "Permanent HW addr" and member:
-     members[member] = value.strip()
  found = {}
  for link in ip("-details", "link", "show"):
   if link.get("link_type") == "ether" and kind(link) not in STACKED:
-   mac = members.get(link["ifname"]) or link.get("permaddr") or link.get("address", "")
+   member = link.get("linkinfo", {}).get("info_slave_data", {})
+   mac = member.get("perm_hwaddr") or link.get("permaddr") or link.get("address", "")
    found.setdefault(mac.lower(), []).append(link["ifname"])
  return found
 def answers(gateway):
@@ -345,6 +336,7 @@ class Metadata:
    pause = min(2 * pause, 8)
   log("the event is not reported")
 class Node(Wanted):
+ reason = ""
  def __init__(self, description):
   super().__init__(description)
   self.backend = Backend(self)
@@ -362,6 +354,7 @@ class Node(Wanted):
     started()
     reason = self.take(found)
     if not reason:
+     self.reason = ""
      return
    else:
     silent += 1
@@ -369,6 +362,7 @@ class Node(Wanted):
      log(reason + "; goes on with what it remembers")
      return started()
    log("waits:", reason)
+   self.reason = reason
    if time.monotonic() > until:
     raise Wrong(reason)
    time.sleep(3)
@@ -394,11 +388,12 @@ class Node(Wanted):
   self.settle()
  def settle(self):
   wrong, failure = self.problems(), None
+  patience = min(20, self.want["timeout"] // 10)
   for _ in range(3):
    if not wrong:
     return
    failure = self.attempt({device for device, _ in wrong})
-   until = time.monotonic() + (2 if failure else 20)
+   until = time.monotonic() + (2 if failure else patience)
    while True:
     wrong = self.problems()
     if not wrong or time.monotonic() > until:
@@ -471,7 +466,7 @@ def bring_up(node, start):
    told.append(True)
    metadata.report(node.state["url"], events["started"], limit=reserve)
  def late(*_):
-  raise Wrong("the time limit of %d s is over" % limit)
+  raise Wrong(node.reason or "the time limit of %d s is over" % limit)
  signal.signal(signal.SIGALRM, late)
  signal.alarm(max(1, limit - reserve))
  try:

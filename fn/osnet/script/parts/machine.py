@@ -98,20 +98,11 @@ def permanent_addresses():
     Members of a bond all show the bond's address; the bonding driver knows
     their own, whatever their drivers say.
     """
-    members = {}
-    for name in glob.glob(path("/proc/net/bonding/*")):
-        member = None
-        with open(name) as f:
-            for line in f:
-                key, _, value = line.partition(":")
-                if key == "Slave Interface":
-                    member = value.strip()
-                if key == "Permanent HW addr" and member:
-                    members[member] = value.strip()
     found = {}
     for link in ip("-details", "link", "show"):
         if link.get("link_type") == "ether" and kind(link) not in STACKED:
-            mac = members.get(link["ifname"]) or link.get("permaddr") or link.get("address", "")
+            member = link.get("linkinfo", {}).get("info_slave_data", {})
+            mac = member.get("perm_hwaddr") or link.get("permaddr") or link.get("address", "")
             found.setdefault(mac.lower(), []).append(link["ifname"])
     return found
 

@@ -68,6 +68,9 @@ class Metadata:
 class Node(Wanted):
     """This server, and how it becomes what it must be."""
 
+    # Why it still waits.
+    reason = ""
+
     def __init__(self, description):
         super().__init__(description)
         self.backend = Backend(self)
@@ -87,6 +90,7 @@ class Node(Wanted):
                 started()
                 reason = self.take(found)
                 if not reason:
+                    self.reason = ""
                     return
             else:
                 silent += 1
@@ -94,6 +98,7 @@ class Node(Wanted):
                     log(reason + "; goes on with what it remembers")
                     return started()
             log("waits:", reason)
+            self.reason = reason
             if time.monotonic() > until:
                 raise Wrong(reason)
             time.sleep(3)
@@ -123,11 +128,12 @@ class Node(Wanted):
     def settle(self):
         """Brings up what is wrong, a few times at most."""
         wrong, failure = self.problems(), None
+        patience = min(20, self.want["timeout"] // 10)
         for _ in range(3):
             if not wrong:
                 return
             failure = self.attempt({device for device, _ in wrong})
-            until = time.monotonic() + (2 if failure else 20)
+            until = time.monotonic() + (2 if failure else patience)
             while True:
                 wrong = self.problems()
                 if not wrong or time.monotonic() > until:
@@ -214,7 +220,7 @@ def bring_up(node, start):
             metadata.report(node.state["url"], events["started"], limit=reserve)
 
     def late(*_):
-        raise Wrong("the time limit of %d s is over" % limit)
+        raise Wrong(node.reason or "the time limit of %d s is over" % limit)
 
     signal.signal(signal.SIGALRM, late)
     signal.alarm(max(1, limit - reserve))

@@ -1,0 +1,219 @@
+// Package boot_test boots real machines with the user data that the whole line
+// makes of a claim, and looks at what their kernels have in the end.
+package boot_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/l2cluster/function-l2cluster/fn/osnet"
+	"github.com/l2cluster/function-l2cluster/test/boot/lab"
+)
+
+// limit of one boot of a machine, which takes about a minute.
+const limit = 10 * time.Minute
+
+var builtImage = sync.OnceValues(func() (lab.Image, error) { return lab.Build(context.Background()) })
+
+// boots says whether machines boot here: they take root and half an hour, so
+// they have to be asked for.
+func boots(t *testing.T) lab.Image {
+	t.Helper()
+	if os.Getenv("L2CLUSTER_BOOT") == "" {
+		t.Skip("set L2CLUSTER_BOOT=1 to boot machines: see README.md")
+	}
+	if missing := lab.Missing(); missing != "" {
+		t.Fatalf("machines cannot boot here: no %s", missing)
+	}
+	image, err := builtImage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return image
+}
+
+const claim = `
+apiVersion: l2cluster.io/v1alpha1
+kind: L2Cluster
+metadata: {name: edge, namespace: team-a}
+spec:
+  kubernetesVersion: v1.34.2
+  projectID: 2f1e8e0e-3d0b-4c1e-9d0a-5b1f3a0c7d11
+  metro: da
+  networks: %s
+  controlPlane: {replicas: 1, machineType: c3.small.x86, os: ubuntu_22_04}
+  workers:
+  - {name: general, replicas: 1, machineType: c3.small.x86, os: ubuntu_22_04, ports: %s}
+`
+
+const input = `
+apiVersion: l2cluster.fn.crossplane.io/v1beta1
+kind: Input
+bootstrap: {nodePackages: Image}
+network: {timeout: %s, backends: [{osPrefix: ubuntu, name: %s}]}
+`
+
+// events that a machine reported.
+func events(m *lab.Machine) []string {
+	var out []string
+	for line := range strings.Lines(m.Read("events")) {
+		var e struct {
+			State, Message string
+			Code           int
+		}
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			out = append(out, line)
+			continue
+		}
+		out = append(out, fmt.Sprintf("%s %d %s", e.State, e.Code, e.Message))
+	}
+	return out
+}
+
+// machine of a cell, ready to boot.
+func machine(t *testing.T, c cell, backend osnet.Backend, l lab.Lab, timeout string) *lab.Machine {
+	t.Helper()
+	folder := t.TempDir()
+	if keep := os.Getenv("L2CLUSTER_BOOT_KEEP"); keep != "" {
+		folder = filepath.Join(keep, strings.ReplaceAll(t.Name(), "/", "-"))
+		if err := os.RemoveAll(folder); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := lab.New(boots(t), folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	network, err := image(m, backend, c.ports)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := lab.UserData(t.Context(), fmt.Sprintf(claim, c.networks, c.claimPorts), fmt.Sprintf(input, timeout, backend), "general")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Seed(data, network); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Connect(c.ports, l); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func (c cell) lab() lab.Lab {
+	return lab.Lab{
+		Before: c.before(), After: &c.after, Listen: lab.MetadataAddress,
+		Metadata: lab.Metadata(c.ports), CustomData: map[string]any{osnet.CustomDataKey: c.customData, "others": "stay"}, CustomDataAfter: 5,
+	}
+}
+
+// before is the switch of a new server.
+func (c cell) before() lab.Switch {
+	bonds := map[string][]string{}
+	for _, p := range c.ports {
+		name := strings.Replace(p.Bond, "bond", "sw", 1)
+		bonds[name] = append(bonds[name], p.Port)
+	}
+	return lab.Switch{Bonds: bonds, Addresses: []lab.Router{lab.Platform("sw0")}}
+}
+
+var succeeded = []string{"running 1000 network_configuration_started", "succeeded 1001 network_configuration_success"}
+
+// run boots a cell: for the first time, again, and then with the script by hand.
+func (c cell) run(t *testing.T, backend osnet.Backend) {
+	m := machine(t, c, backend, c.lab(), "4m")
+	reach := make([]string, 0, len(c.reaches))
+	for _, address := range c.reaches {
+		reach = append(reach, "shell ping -c 1 -W 2 "+address+" || ping -c 3 -W 5 "+address)
+	}
+	boot(t, m, append([]string{"sleep 8", "snapshot end"}, reach...)...)
+	state(t, m, "1", "end", c.want)
+	if diff := cmp.Diff(succeeded, events(m)); diff != "" {
+		t.Errorf("events of the first boot: -want, +got:\n%s", diff)
+	}
+	if got := m.Read("kubeadm"); !strings.HasPrefix(got, "join --config /run/kubeadm/kubeadm-join-config.yaml") || strings.Count(got, "\n") != 1 {
+		t.Errorf("kubeadm: got calls %q, want one", got)
+	}
+	answered(t, m, "1", len(c.reaches))
+
+	boot(t, m, append(append([]string{"sleep 5", "snapshot again"}, reach...),
+		"script", "snapshot once", "script", "snapshot twice", "script --check")...)
+	for _, name := range []string{"again", "once", "twice"} {
+		state(t, m, "2", name, c.want)
+	}
+	answered(t, m, "2", len(c.reaches))
+	for _, pair := range [][2]string{{"1/end", "2/again"}, {"2/again", "2/once"}, {"2/once", "2/twice"}} {
+		if diff := cmp.Diff(ours(m.Read(pair[0], "files")), ours(m.Read(pair[1], "files"))); diff != "" {
+			t.Errorf("files: -%s, +%s:\n%s", pair[0], pair[1], diff)
+		}
+	}
+	for _, n := range []int{3, 5, 7} {
+		name := fmt.Sprintf("script.%d.status", n+len(c.reaches))
+		if got := strings.TrimSpace(m.Read("2", name)); got != "0" {
+			t.Errorf("%s: got %q, want 0: %s", name, got, m.Read("2", strings.TrimSuffix(name, ".status")))
+		}
+	}
+}
+
+// ours are the lines of files that are the script's business.
+func ours(files string) []string {
+	var out []string
+	for line := range strings.Lines(files) {
+		if strings.Contains(line, "l2cluster") || strings.Contains(line, "/network") || strings.Contains(line, "/netplan") {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+func boot(t *testing.T, m *lab.Machine, steps ...string) {
+	t.Helper()
+	start := time.Now()
+	if err := m.Boot(t.Context(), limit, steps...); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("booted in %s", time.Since(start).Round(time.Second))
+}
+
+func state(t *testing.T, m *lab.Machine, boot, name string, want []string) {
+	t.Helper()
+	got, err := m.State(boot, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("boot %s, %s: -want, +got:\n%s", boot, name, diff)
+	}
+}
+
+// answered looks at the pings, which are the steps from the third on.
+func answered(t *testing.T, m *lab.Machine, boot string, count int) {
+	t.Helper()
+	for n := range count {
+		if got := m.Read(boot, fmt.Sprintf("shell.%d", n+3)); !strings.Contains(got, " 0% packet loss") {
+			t.Errorf("boot %s: no answer: %s", boot, got)
+		}
+	}
+}
+
+// Every back end in every mode.
+func TestMatrix(t *testing.T) {
+	for _, backend := range osnet.Backends() {
+		for name, c := range modes() {
+			t.Run(string(backend)+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				c.run(t, backend)
+			})
+		}
+	}
+}

@@ -1,0 +1,228 @@
+package lab
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+//go:embed guest
+var guest embed.FS
+
+// Port of a machine.
+type Port struct {
+	// Name that the machine's operating system gives it.
+	Name string
+	// MAC is its permanent address.
+	MAC string
+	// Port is its name on the platform.
+	Port string
+	// Bond that it is in when the machine is new.
+	Bond string
+}
+
+// Lab is what is on the other ends of a machine's ports.
+type Lab struct {
+	// Before is how it is when the machine boots for the first time.
+	Before Switch `json:"before"`
+	// After is how the platform changes it once the network is verified; nil
+	// leaves it.
+	After *Switch `json:"after,omitempty"`
+	// Listen is the metadata service's address.
+	Listen string `json:"listen,omitempty"`
+	// Metadata of the machine, without its custom data.
+	Metadata map[string]any `json:"metadata"`
+	// CustomData of the machine.
+	CustomData map[string]any `json:"customdata"`
+	// CustomDataAfter is when they are there, in seconds.
+	CustomDataAfter int `json:"customDataAfter,omitempty"`
+	// Faults of the metadata service, by "metadata" or "events": error, garbage,
+	// silence or "" for each answer; the last one stays.
+	Faults map[string][]string `json:"faults,omitempty"`
+}
+
+// Switch is how ports are joined, and what the router has on them.
+type Switch struct {
+	// Bonds by name, each with its ports.
+	Bonds map[string][]string `json:"bonds,omitempty"`
+	// Ports outside bonds.
+	Ports []string `json:"ports,omitempty"`
+	// Addresses of the router.
+	Addresses []Router `json:"addresses,omitempty"`
+}
+
+// Router is an interface of the router.
+type Router struct {
+	// On is the bond, or sw- and the port.
+	On string `json:"on"`
+	// VLAN of the frames; 0 for none.
+	VLAN int `json:"vlan,omitempty"`
+	// Addresses with their prefix lengths.
+	Addresses []string `json:"addresses"`
+	// DHCP are options of the DHCP server there; nil for none.
+	DHCP []string `json:"dhcp,omitempty"`
+}
+
+// Machine is a server of its own.
+type Machine struct {
+	image Image
+	// folder has the machine's changes to the image's root.
+	folder string
+	// boots so far.
+	boots int
+	// Network is what the machine's kernel gets beside the ports that the lab
+	// makes, as arguments.
+	Network []string
+}
+
+// New returns a machine in an empty folder.
+func New(image Image, folder string) (*Machine, error) {
+	m := &Machine{image: image, folder: folder}
+	for _, name := range []string{"upper", "work", "root"} {
+		if err := os.MkdirAll(filepath.Join(folder, name), 0o755); err != nil {
+			return nil, fmt.Errorf("cannot make a machine: %w", err)
+		}
+	}
+	entries := map[string]string{"ports": "0755", "switch": "0755", "report": "0755"}
+	for name, mode := range entries {
+		if err := m.install("guest/"+name, "/lab/"+name, mode); err != nil {
+			return nil, err
+		}
+	}
+	if err := m.install("guest/kubeadm", "/usr/bin/kubeadm", "0755"); err != nil {
+		return nil, err
+	}
+	for _, unit := range []string{"lab-ports", "lab-report"} {
+		name := unit + ".service"
+		if err := m.install("guest/"+name, "/etc/systemd/system/"+name, "0644"); err != nil {
+			return nil, err
+		}
+		if err := m.Enable(name, "multi-user.target"); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+func (m *Machine) install(from, to, mode string) error {
+	content, err := guest.ReadFile(from)
+	if err != nil {
+		return fmt.Errorf("cannot install %q: %w", to, err)
+	}
+	return m.Write(to, mode, string(content))
+}
+
+// path of a file of the machine that it has changed.
+func (m *Machine) path(name string) string { return filepath.Join(m.folder, "upper", name) }
+
+// Write a file of the machine, which is off.
+func (m *Machine) Write(name, mode, content string) error {
+	bits, err := strconv.ParseUint(mode, 8, 32)
+	if err != nil {
+		return fmt.Errorf("cannot write %q: %w", name, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(m.path(name)), 0o755); err != nil {
+		return fmt.Errorf("cannot write %q: %w", name, err)
+	}
+	if err := os.WriteFile(m.path(name), []byte(content), 0o644); err != nil {
+		return fmt.Errorf("cannot write %q: %w", name, err)
+	}
+	return os.Chmod(m.path(name), os.FileMode(bits))
+}
+
+// Enable a unit in a target.
+func (m *Machine) Enable(unit, target string) error {
+	folder := m.path("/etc/systemd/system/" + target + ".wants")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return fmt.Errorf("cannot enable %q: %w", unit, err)
+	}
+	from := "/lib/systemd/system/" + unit
+	if _, err := os.Stat(m.path("/etc/systemd/system/" + unit)); err == nil {
+		from = "/etc/systemd/system/" + unit
+	}
+	return os.Symlink(from, filepath.Join(folder, unit))
+}
+
+// Connect the machine's ports to a lab.
+func (m *Machine) Connect(ports []Port, l Lab) error {
+	lines := ""
+	for _, p := range ports {
+		lines += p.Name + " " + p.MAC + " " + p.Port + "\n"
+	}
+	if err := m.Write("/lab/ports.list", "0644", lines); err != nil {
+		return err
+	}
+	content, err := json.MarshalIndent(l, "", " ")
+	if err != nil {
+		return fmt.Errorf("cannot encode the lab: %w", err)
+	}
+	return m.Write("/lab/lab.json", "0644", string(content))
+}
+
+// ErrTime says that a machine did not end in time.
+var ErrTime = errors.New("the machine did not end in time")
+
+// Boot the machine, which does the steps once it is up, and ends. The error is
+// ErrTime when it does not within the limit.
+func (m *Machine) Boot(ctx context.Context, limit time.Duration, steps ...string) error {
+	m.boots++
+	if err := m.Write("/lab/boot", "0644", strconv.Itoa(m.boots)); err != nil {
+		return err
+	}
+	if err := m.Write("/lab/steps", "0644", strings.Join(steps, "\n")+"\n"); err != nil {
+		return err
+	}
+	console, err := os.Create(filepath.Join(m.folder, fmt.Sprintf("console.%d", m.boots)))
+	if err != nil {
+		return fmt.Errorf("cannot write the console: %w", err)
+	}
+	defer func() { _ = console.Close() }()
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "unshare", append([]string{
+		"--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", start, "sh", m.image.Root, m.folder, m.image.Kernel,
+	}, m.Network...)...)
+	cmd.Stdout, cmd.Stderr = console, console
+	// The machine ends with this process, and with the call.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	err = cmd.Run()
+	if _, missing := os.Stat(m.Out(strconv.Itoa(m.boots), "done")); missing == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("%w: see %s", ErrTime, console.Name())
+	}
+	return fmt.Errorf("the machine ended early: %w: see %s", err, console.Name())
+}
+
+// start puts the machine's changes over the image's root, where only this
+// machine sees it, and becomes the machine.
+const start = `set -e
+root=$1 folder=$2 kernel=$3
+shift 3
+mount -t overlay overlay -o "lowerdir=$root,upperdir=$folder/upper,workdir=$folder/work" "$folder/root"
+exec "$kernel" mem=320M rootfstype=hostfs rootflags="$folder/root" rw init=/sbin/init \
+    con=null con0=fd:0,fd:1 ds=nocloud quiet systemd.show_status=0 uml_dir="$folder/" "$@" </dev/null`
+
+// Out is the path of something that the machine has written down.
+func (m *Machine) Out(names ...string) string {
+	return m.path(filepath.Join(append([]string{"/lab/out"}, names...)...))
+}
+
+// Read something that the machine has written down; "" when it has not.
+func (m *Machine) Read(names ...string) string {
+	content, err := os.ReadFile(m.Out(names...))
+	if err != nil {
+		return ""
+	}
+	return string(content)
+}

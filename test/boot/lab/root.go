@@ -1,0 +1,81 @@
+// Package lab boots real Debian machines, as processes of this one: a
+// user-mode Linux kernel on a root that debootstrap made. It needs root, and
+// what it builds is kept in the user's cache.
+package lab
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	_ "embed" // for the recipe
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+//go:embed guest/make-root
+var recipe []byte
+
+// Image is a kernel and a root that machines boot from; no machine changes it.
+type Image struct {
+	// Kernel is the program that is the machine.
+	Kernel string
+	// Root is the folder that is the machine's disk.
+	Root string
+}
+
+// Build returns the image, made anew when its recipe has changed. That takes some
+// minutes and Debian's archive, which the machine's own apt sources name.
+func Build(ctx context.Context) (Image, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return Image{}, fmt.Errorf("cannot find the cache: %w", err)
+	}
+	sum := sha256.Sum256(recipe)
+	folder := filepath.Join(cache, "l2cluster", "boot-"+hex.EncodeToString(sum[:6]))
+	image := Image{Kernel: filepath.Join(folder, "linux.uml"), Root: filepath.Join(folder, "root")}
+	if _, err := os.Stat(filepath.Join(folder, "done")); err == nil {
+		return image, nil
+	}
+	if err := os.RemoveAll(folder); err != nil {
+		return Image{}, fmt.Errorf("cannot remove what is left of an image: %w", err)
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return Image{}, fmt.Errorf("cannot make a folder for the image: %w", err)
+	}
+	return image, makeImage(ctx, folder)
+}
+
+func makeImage(ctx context.Context, folder string) error {
+	log, err := os.Create(filepath.Join(folder, "log"))
+	if err != nil {
+		return fmt.Errorf("cannot write a log: %w", err)
+	}
+	defer func() { _ = log.Close() }()
+	ctx, cancel := context.WithTimeout(ctx, 40*time.Minute)
+	defer cancel()
+	shell := exec.CommandContext(ctx, "bash", "-s", folder)
+	shell.Stdin, shell.Stdout, shell.Stderr = bytes.NewReader(recipe), log, log
+	if err := shell.Run(); err != nil {
+		return fmt.Errorf("cannot build the image: %w: see %s", err, log.Name())
+	}
+	return os.WriteFile(filepath.Join(folder, "done"), nil, 0o644)
+}
+
+// Missing says what this computer lacks for booting machines; "" for nothing.
+func Missing() string {
+	if os.Geteuid() != 0 {
+		return "root"
+	}
+	var missing []string
+	for _, tool := range []string{"apt-get", "bash", "chroot", "dpkg", "ip", "mount", "unshare"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			missing = append(missing, tool)
+		}
+	}
+	return strings.Join(missing, ", ")
+}
