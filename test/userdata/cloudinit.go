@@ -38,40 +38,79 @@ func CloudInit(data []byte, s Server) ([]byte, error) {
 	if !found || header != "## template: jinja" {
 		return nil, fmt.Errorf("the user data begins with %q and not with cloud-init's template header", header)
 	}
+	engine, err := engine()
+	if err != nil {
+		return nil, err
+	}
+	text, err := engine.render(request{Text: body, Data: map[string]any{
+		"v1": map[string]any{"instance_id": s.InstanceID, "local_hostname": s.Hostname},
+		"ds": map[string]any{"meta_data": map[string]any{"instance_id": s.InstanceID, "hostname": s.Hostname}},
+	}})
+	return []byte(text), err
+}
+
+type request struct {
+	Text string         `json:"text"`
+	Data map[string]any `json:"data"`
+}
+
+// jinja is a running Python that renders one text after the other. It ends when
+// this process does.
+type jinja struct {
+	mu       sync.Mutex
+	requests *json.Encoder
+	answers  *json.Decoder
+}
+
+// engine is started once: a Python takes longer to start than to render.
+var engine = sync.OnceValues(func() (*jinja, error) {
 	interpreter, err := python()
 	if err != nil {
 		return nil, err
 	}
-	input, err := json.Marshal(map[string]any{
-		"text": body,
-		"data": map[string]any{
-			"v1": map[string]any{"instance_id": s.InstanceID, "local_hostname": s.Hostname},
-			"ds": map[string]any{"meta_data": map[string]any{"instance_id": s.InstanceID, "hostname": s.Hostname}},
-		},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("cannot encode the user data: %w", err)
-	}
 	cmd := exec.Command(interpreter, "-c", renderScript)
-	cmd.Stdin = bytes.NewReader(input)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
+	in, err := cmd.StdinPipe()
 	if err != nil {
-		return nil, fmt.Errorf("cloud-init cannot render the user data: %w: %s", err, stderr.String())
+		return nil, fmt.Errorf("cannot start %q: %w", interpreter, err)
 	}
-	return out, nil
-}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("cannot start %q: %w", interpreter, err)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("cannot start %q: %w", interpreter, err)
+	}
+	return &jinja{requests: json.NewEncoder(in), answers: json.NewDecoder(out)}, nil
+})
 
 // python is the first Python that has jinja2: the one of the PATH, or Debian's.
-var python = sync.OnceValues(func() (string, error) {
+func python() (string, error) {
 	for _, name := range []string{"python3", "/usr/bin/python3"} {
 		if exec.Command(name, "-c", "import jinja2").Run() == nil {
 			return name, nil
 		}
 	}
 	return "", ErrNoJinja
-})
+}
+
+func (j *jinja) render(r request) (string, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := j.requests.Encode(r); err != nil {
+		return "", fmt.Errorf("cannot hand the user data to jinja: %w", err)
+	}
+	var answer struct {
+		Text  string `json:"text"`
+		Error string `json:"error"`
+	}
+	if err := j.answers.Decode(&answer); err != nil {
+		return "", fmt.Errorf("cannot read jinja's answer: %w", err)
+	}
+	if answer.Error != "" {
+		return "", fmt.Errorf("cloud-init cannot render the user data: %s", answer.Error)
+	}
+	return answer.Text, nil
+}
 
 // Config is a cloud-config document, as far as Cluster API writes one.
 type Config struct {
