@@ -67,7 +67,7 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 	}
 	claims, keptClaims := assign.Claims(cluster, facts, addresses.Delivery)
 	objects := slices.Concat(infrastructure.Objects, claims, composed.Observe(snapshot.Observed))
-	outcome := report.Report(reportInput(snapshot, cluster, facts, addresses, wish.warnings, objects))
+	outcome := report.Report(reportInput(snapshot, cluster, facts, addresses, slices.Concat(wish.warnings, infrastructure.Warnings), objects))
 	outcome.Kept = slices.Concat(kept(snapshot, objects), infrastructure.Kept, keptClaims)
 	if err := xr.Write(rsp, snapshot, outcome); err != nil {
 		return f.fail(rsp, err)

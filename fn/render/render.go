@@ -127,8 +127,8 @@ func fromClaim(claim map[string]any) map[string]any {
 	composite := map[string]any{
 		"apiVersion": claim["apiVersion"], "kind": spec.CompositeKind,
 		"metadata": map[string]any{
-			nameField:   name + "-" + object.Hash(namespace + "/" + name)[:5],
-			"labels": map[string]any{labelClaimName: name, labelClaimNamespace: namespace},
+			nameField: name + "-" + object.Hash(namespace + "/" + name)[:5],
+			"labels":  map[string]any{labelClaimName: name, labelClaimNamespace: namespace},
 		},
 		"spec": out,
 	}

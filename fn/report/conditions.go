@@ -7,6 +7,7 @@ import (
 	"github.com/l2cluster/function-l2cluster/fn/infra"
 	"github.com/l2cluster/function-l2cluster/fn/ipam"
 	"github.com/l2cluster/function-l2cluster/fn/object"
+	"github.com/l2cluster/function-l2cluster/fn/plan"
 	"github.com/l2cluster/function-l2cluster/fn/xr"
 )
 
@@ -123,9 +124,7 @@ func (r reporter) portsAttached() xr.Condition {
 	c := xr.Condition{Type: xr.ConditionPortsAttached, Status: xr.True, Reason: "Attached"}
 	waiting := r.waiting(object.PartPorts)
 	for _, m := range r.machines() {
-		if len(r.pools[m.Pool].Ports) > 0 && m.Device != "" && m.Ports == nil {
-			waiting = append(waiting, fmt.Sprintf("machine %s: the UUIDs of its ports are not known yet", m.Name))
-		}
+		waiting = append(waiting, r.missingPorts(m)...)
 	}
 	waiting = append(waiting, r.Facts.Warnings...)
 	switch {
@@ -137,6 +136,36 @@ func (r reporter) portsAttached() xr.Condition {
 		c.Status, c.Reason, c.Message = xr.False, reasonWaiting, r.existing()
 	}
 	return c
+}
+
+// missingPorts are the ports of a machine that are not composed yet: nobody knows
+// them, or their turn has not come.
+func (r reporter) missingPorts(m infra.Machine) []string {
+	ports := changedPorts(r.pools[m.Pool])
+	if m.Device == "" || len(ports) == 0 {
+		return nil
+	}
+	if m.Ports == nil {
+		return []string{fmt.Sprintf("machine %s: the UUIDs of its ports are not known yet", m.Name)}
+	}
+	var out []string
+	for _, name := range ports {
+		if _, composed := r.objects[object.PortKey(m.Name, name)]; !composed {
+			out = append(out, fmt.Sprintf("machine %s: port %s waits for its VLANs, or until the machine's network is verified", m.Name, name))
+		}
+	}
+	return out
+}
+
+// changedPorts are the ports of a pool that differ from a new server's.
+func changedPorts(p plan.Pool) []string {
+	var out []string
+	for _, port := range p.Ports {
+		if !port.Bonded || port.Layer2 || len(port.Networks) > 0 {
+			out = append(out, port.Name)
+		}
+	}
+	return out
 }
 
 func (r reporter) nodesVerified() xr.Condition {

@@ -148,6 +148,12 @@ func TestConditions(t *testing.T) {
 			want:   want{xr.ConditionPortsAttached, xr.False, "Waiting", "machine w: the UUIDs of its ports are not known yet"},
 			phase:  "Provisioning",
 		},
+		"PortNotComposed": {
+			reason: "a port whose turn has not come is not attached",
+			change: func(in *report.Input) { in.Objects = in.Objects[:3] },
+			want:   want{xr.ConditionPortsAttached, xr.False, "Waiting", "machine w: port bond0 waits for its VLANs, or until the machine's network is verified"},
+			phase:  "Provisioning",
+		},
 		"NodeFailed": {
 			reason: "the machine is named with its own words",
 			change: func(in *report.Input) {

@@ -201,9 +201,9 @@ func (r reporter) network(m infra.Machine) string {
 }
 
 func (r reporter) attached(m infra.Machine) bool {
-	ports := r.pools[m.Pool].Ports
-	for _, p := range ports {
-		if r.objects[object.PortKey(m.Name, p.Name)].Ready != object.IsReady {
+	ports := changedPorts(r.pools[m.Pool])
+	for _, name := range ports {
+		if r.objects[object.PortKey(m.Name, name)].Ready != object.IsReady {
 			return false
 		}
 	}

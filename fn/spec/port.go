@@ -19,6 +19,7 @@ type link struct {
 
 	path    *field.Path
 	network *network
+	port    Port
 }
 
 // links of a pool to networks that exist, in the claim's order.
@@ -31,7 +32,7 @@ func (c claim) links(p pool) []link {
 				continue
 			}
 			path := p.path.Child("ports").Index(i).Child("networks").Index(j)
-			out = append(out, link{PortNetwork: pn, path: path, network: n})
+			out = append(out, link{PortNetwork: pn, path: path, network: n, port: port})
 		}
 	}
 	return out
@@ -45,6 +46,7 @@ func (c claim) validateLinks() (field.ErrorList, []string) {
 		links := c.links(p)
 		for _, l := range links {
 			errs = append(errs, l.validateAssignmentRange()...)
+			errs = append(errs, l.validateDHCP()...)
 		}
 		errs = append(errs, c.validateNodeIPs(links)...)
 		errs = append(errs, validateDestinations(links)...)
@@ -103,6 +105,18 @@ func (l link) validateAssignmentRange() field.ErrorList {
 			fmt.Sprintf("network %q has assignment: %s, and only cluster-api chooses addresses; leave it out", l.network.Name, l.network.Assignment))}
 	}
 	return l.network.validateRange(path, l.AssignmentRange)
+}
+
+// validateDHCP refuses to wait for an address from a network that the server is
+// connected to only after it has reported that its network is up: a port is
+// taken out of its bond, and a bond is converted to layer 2, when nothing can be
+// lost by it any more.
+func (l link) validateDHCP() field.ErrorList {
+	if l.network.Assignment != AssignDHCP || l.port.IsBonded() && !l.port.Layer2 {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(l.path.Child("name"), l.Name,
+		fmt.Sprintf("network %q has assignment: dhcp, and port %s is connected only after the server's network is up; use cluster-api or ipam here, or put the network on a bond in layer 3", l.Name, l.port.Name))}
 }
 
 // validateNodeIPs checks that a node's own address is one of each family at

@@ -167,6 +167,15 @@ func TestValidatePorts(t *testing.T) {
 			},
 			want: []string{ports + "[0].nativeNetwork: Invalid value", ports + "[0].nativeNetwork: Invalid value"},
 		},
+		"DHCPOutsideTheBond": {
+			reason: "The server would wait for an address from a network that it is connected to only afterwards.",
+			change: func(s *Spec, _ *v1beta1.Input) {
+				s.Networks[1].Assignment = AssignDHCP
+				s.Networks[1].AssignmentRanges, s.Networks[1].Exclude = nil, nil
+				s.Workers[0].Ports = []Port{{Name: "eth1", Bonded: new(false), Networks: []PortNetwork{{Name: "data"}}}}
+			},
+			want: []string{ports + "[0].networks[0].name: Invalid value"},
+		},
 		"AddressType": {
 			reason: "There are two.",
 			change: func(s *Spec, _ *v1beta1.Input) { s.Workers[0].Ports[0].Networks[0].AddressType = "Public" },
