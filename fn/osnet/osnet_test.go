@@ -149,6 +149,15 @@ func TestRenderRefuses(t *testing.T) {
 			backend: osnet.Ifupdown,
 			want:    "use another assignment than none",
 		},
+		"NodeIPLater": {
+			reason: "No DHCP server answers on a port that the platform has not changed yet.",
+			pool: pooltest.Pool(spec.Hybrid, []plan.Port{pooltest.Eth("eth1", "storage")},
+				pooltest.With(pooltest.Untagged("storage", "eth1", 1000), func(l *plan.Link) {
+					l.Assignment, l.NodeIP = plan.AssignDHCP, true
+				})),
+			backend: osnet.Ifupdown,
+			want:    "when no DHCP server answers yet",
+		},
 		"LongName": {
 			reason: "The kernel takes 15 bytes.",
 			pool: pooltest.Pool(spec.HybridBonded, bond, pooltest.With(storage, func(l *plan.Link) {

@@ -106,7 +106,7 @@ func family(l node.Link, v4, defaults bool) string {
 		return "method=disabled\n"
 	}
 	if l.Dynamic() {
-		return "method=auto\nignore-auto-dns=true\nignore-auto-routes=true\nnever-default=true\n" + routes(l, v4)
+		return "method=auto\nignore-auto-dns=true\nignore-auto-routes=true\nnever-default=true\n" + patience(l, v4) + routes(l, v4)
 	}
 	var b strings.Builder
 	b.WriteString("method=manual\n")
@@ -119,6 +119,18 @@ func family(l node.Link, v4, defaults bool) string {
 		}
 	}
 	return b.String() + routes(l, v4)
+}
+
+// patience waits for ever for a server that does not answer yet.
+func patience(l node.Link, v4 bool) string {
+	switch {
+	case !l.Later:
+		return ""
+	case v4:
+		return "dhcp-timeout=2147483647\n"
+	default:
+		return "ra-timeout=2147483647\ndhcp-timeout=2147483647\n"
+	}
 }
 
 func routes(l node.Link, v4 bool) string {

@@ -63,7 +63,7 @@ func (l Layout) Describe(r Renderer) (Description, error) {
 func (l Link) describe() LinkState {
 	out := LinkState{
 		Network: l.Network, Stage: l.Stage, Port: l.Port, Interface: l.Interface, VLAN: l.VLAN,
-		MTU: l.MTU, Dynamic: l.Dynamic(), NodeIP: l.NodeIP,
+		MTU: l.MTU, Dynamic: l.Dynamic(), Later: l.Later, NodeIP: l.NodeIP,
 	}
 	if l.Assignment != plan.AssignNone {
 		for _, s := range l.Subnets {

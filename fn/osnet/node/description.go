@@ -105,6 +105,9 @@ type LinkState struct {
 	MTU int `json:"mtu,omitempty"`
 	// Dynamic says that a server gives out the addresses.
 	Dynamic bool `json:"dynamic,omitempty"`
+	// Later says that the server answers only after the platform has changed the
+	// ports, so that nothing waits for it.
+	Later bool `json:"later,omitempty"`
 	// NodeIP says that the addresses are the node's own.
 	NodeIP bool `json:"nodeIP,omitempty"`
 	// Subnets that the link has an address of, each.

@@ -59,6 +59,9 @@ type Link struct {
 	Released bool
 	// Stage at which the link is there.
 	Stage Stage
+	// Later says that a DHCP server answers only after the platform has changed
+	// the ports, which it does when the rest of the network is right.
+	Later bool
 }
 
 // SharedRule is the priority of the rule that makes the routes of the main
@@ -99,7 +102,13 @@ func NewLayout(pool plan.Pool) (Layout, error) {
 		if err := checkLink(l); err != nil {
 			return Layout{}, fmt.Errorf("cannot lay out network %q: %w", l.Network, err)
 		}
-		out.Links = append(out.Links, layLink(l, port))
+		link := layLink(l, port)
+		link.Later = link.Dynamic() && (link.Released || out.Handover)
+		if link.Later && link.NodeIP {
+			return Layout{}, fmt.Errorf("cannot lay out network %q: nodeIP needs an address before the ports are changed, when no DHCP server answers yet: "+
+				"use assignment cluster-api or ipam", l.Network)
+		}
+		out.Links = append(out.Links, link)
 	}
 	slices.SortStableFunc(out.Links, func(a, b Link) int { return len(a.Parent) - len(b.Parent) })
 	return out, checkNames(out.Links)

@@ -111,6 +111,8 @@ func Pools() map[string]plan.Pool {
 		"DualStack": Pool(spec.HybridBonded, []plan.Port{Bond0("both")}, routed),
 		"NoAddress": Pool(spec.HybridBonded, []plan.Port{Bond0("none")}, none),
 		"DHCP":      Pool(spec.HybridBonded, []plan.Port{Bond0("dhcp", "dhcp6")}, dhcp, dhcp6),
+		"DHCPLater": Pool(spec.Hybrid, []plan.Port{Eth("eth1", "dhcp")},
+			With(Untagged("dhcp", "eth1", 1005, "10.60.50.0/24"), func(l *plan.Link) { l.Assignment = plan.AssignDHCP })),
 		"Routes": Pool(spec.HybridBonded, []plan.Port{Bond0("storage")},
 			With(With(storage, RouteTo("10.60.0.0/16", "10.60.10.1", 0)), RouteTo("10.61.7.9/32", "10.60.10.254", 1_000_000))),
 		"MTU": Pool(spec.HybridBonded, []plan.Port{jumbo},

@@ -261,6 +261,8 @@ class Wanted:
   out += ["address %s is not ready" % a["local"] for a in found if a.get("tentative")]
   have = {ipaddress.ip_interface("%s/%d" % (a["local"], a["prefixlen"])) for a in found}
   if link.get("dynamic"):
+   if link.get("later"):
+    return out
    wanted = [subnet["prefix"] for subnet in link.get("subnets", [{"prefix": "0.0.0.0/0"}])]
    return out + ["has no address in %s yet" % p for p in wanted if not any(a in ipaddress.ip_network(p) for a in have)]
   want = {self.address(subnet["key"]) for subnet in link.get("subnets", [])}
@@ -291,9 +293,11 @@ class Backend:
  def up(self, devices):
   names = {self.node.port(port): port["name"] for port in self.node.ports if port.get("released")}
   names.update({self.node.device(link): link["network"] for link in self.node.links})
+  later = [self.node.device(link) for link in self.node.links if link.get("later")]
   for device in devices:
    if device in names:
-    run("nmcli", "--wait", "60", "connection", "up", "id", "l2cluster-" + names[device])
+    wait = "0" if device in later else "60"
+    run("nmcli", "--wait", wait, "connection", "up", "id", "l2cluster-" + names[device])
  def down(self, device):
   run("nmcli", "device", "disconnect", device, check=False)
   if kind(Snapshot().links.get(device, {})) == "vlan":

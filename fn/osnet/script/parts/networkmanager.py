@@ -22,9 +22,11 @@ class Backend:
     def up(self, devices):
         names = {self.node.port(port): port["name"] for port in self.node.ports if port.get("released")}
         names.update({self.node.device(link): link["network"] for link in self.node.links})
+        later = [self.node.device(link) for link in self.node.links if link.get("later")]
         for device in devices:
             if device in names:
-                run("nmcli", "--wait", "60", "connection", "up", "id", "l2cluster-" + names[device])
+                wait = "0" if device in later else "60"
+                run("nmcli", "--wait", wait, "connection", "up", "id", "l2cluster-" + names[device])
 
     def down(self, device):
         run("nmcli", "device", "disconnect", device, check=False)

@@ -195,6 +195,8 @@ class Wanted:
         out += ["address %s is not ready" % a["local"] for a in found if a.get("tentative")]
         have = {ipaddress.ip_interface("%s/%d" % (a["local"], a["prefixlen"])) for a in found}
         if link.get("dynamic"):
+            if link.get("later"):
+                return out
             wanted = [subnet["prefix"] for subnet in link.get("subnets", [{"prefix": "0.0.0.0/0"}])]
             return out + ["has no address in %s yet" % p for p in wanted if not any(a in ipaddress.ip_network(p) for a in have)]
         want = {self.address(subnet["key"]) for subnet in link.get("subnets", [])}
