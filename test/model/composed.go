@@ -4,7 +4,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
@@ -78,10 +77,10 @@ func (w *World) apply(c *Composite, key string, body *structpb.Struct) *composed
 		w.violation("%s %s belongs to composite %s, and %s wants it too", r.kind, r.name, o.owner.name, c.name)
 		return o
 	}
-	if o.body != nil && o.key == key && !o.orphan && proto.Equal(o.body, body) && o.external == externalOf(body) {
+	if o.body != nil && o.key == key && !o.orphan && same(o.body, body) && o.external == externalOf(body) {
 		return o
 	}
-	if o.body != nil && !proto.Equal(object(o.body, "spec"), object(body, "spec")) {
+	if o.body != nil && !same(object(o.body, "spec"), object(body, "spec")) {
 		o.generation++
 	}
 	o.body, o.key, o.orphan, o.view = body, key, false, nil
@@ -125,7 +124,7 @@ func (w *World) forget(o *composed) {
 // setStatus of an object.
 func (w *World) setStatus(o *composed, status fields) {
 	s := structOf(status)
-	if proto.Equal(o.status, s) {
+	if same(o.status, s) {
 		return
 	}
 	o.status, o.view = s, nil
@@ -134,7 +133,7 @@ func (w *World) setStatus(o *composed, status fields) {
 
 // setSpec sets a field that the function does not own.
 func (w *World) setSpec(o *composed, name string, v any) {
-	if old, ok := o.spec[name]; ok && proto.Equal(valueOf(old), valueOf(v)) {
+	if old, ok := o.spec[name]; ok && sameValue(valueOf(old), valueOf(v)) {
 		return
 	}
 	o.spec[name], o.view = v, nil

@@ -109,6 +109,7 @@ func (w *World) loseStatus(c *Composite, part string) {
 		v.status = &structpb.Struct{Fields: kept}
 	}
 	w.cloud.forgetReleased(c)
+	w.note("status lost")
 	w.log("%s loses its status (%s)", c, part)
 	w.write(c, v)
 }

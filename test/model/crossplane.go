@@ -295,7 +295,7 @@ func (r *run) writeStatus() {
 	status := object(r.rsp.GetDesired().GetComposite().GetResource(), "status")
 	r.w.log("%s records %s", r.c, record(status))
 	v := *r.c.now()
-	if !proto.Equal(v.status, status) {
+	if !same(v.status, status) {
 		v.status = status
 		r.w.write(r.c, v)
 	}
@@ -314,7 +314,7 @@ func (w *World) writeConditions(c *Composite, rsp *fnv1.RunFunctionResponse) {
 			"type": cond.GetType(), "status": conditionStatus[cond.GetStatus()],
 			"reason": cond.GetReason(), "message": cond.GetMessage(),
 		})
-		differs = differs || !proto.Equal(v.conditions[cond.GetType()], s)
+		differs = differs || !same(v.conditions[cond.GetType()], s)
 		v.conditions[cond.GetType()] = s
 	}
 	if differs {

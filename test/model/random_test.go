@@ -17,13 +17,15 @@ type driver struct {
 	adopted map[string]map[int]string
 	names   int
 	steps   int
+	// uniform are the generators of below.
+	uniform map[int]*rapid.Generator[int]
 }
 
 // The VLANs that claims share.
 var sharedVLANs = []int{1000, 1001}
 
 func newDriver(t *rapid.T) *driver {
-	d := &driver{t: t, w: New(), adopted: map[string]map[int]string{}}
+	d := &driver{t: t, w: New(), adopted: map[string]map[int]string{}, uniform: map[int]*rapid.Generator[int]{}}
 	d.w.Log = t.Logf
 	for _, metro := range []string{"da", "ny"} {
 		d.adopted[metro] = map[int]string{}
@@ -37,12 +39,12 @@ func newDriver(t *rapid.T) *driver {
 // below draws a number from 0 to n-1, each as often as any other: rapid's own
 // generators prefer small numbers and the bounds, and a world that mostly does
 // the first thing on the list never gets far. It shrinks to 0.
-func below(n int) *rapid.Generator[int] {
-	if g, known := uniform[n]; known {
+func (d *driver) below(n int) *rapid.Generator[int] {
+	if g, known := d.uniform[n]; known {
 		return g
 	}
 	width := bits.Len(uint(n)) + 4
-	uniform[n] = rapid.Custom(func(t *rapid.T) int {
+	d.uniform[n] = rapid.Custom(func(t *rapid.T) int {
 		u := 0
 		for range width {
 			u *= 2
@@ -52,16 +54,13 @@ func below(n int) *rapid.Generator[int] {
 		}
 		return u * n >> width
 	})
-	return uniform[n]
+	return d.uniform[n]
 }
 
-var (
-	coin    = rapid.Bool()
-	uniform = map[int]*rapid.Generator[int]{}
-)
+var coin = rapid.Bool()
 
 func (d *driver) int(label string, low, high int) int {
-	return low + below(high-low+1).Draw(d.t, label)
+	return low + d.below(high-low+1).Draw(d.t, label)
 }
 
 // chance of one in n; it shrinks to no.

@@ -2,7 +2,9 @@ package model
 
 import (
 	"fmt"
+	"slices"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
@@ -86,6 +88,46 @@ func with(s *structpb.Struct, name string, v any) *structpb.Struct {
 	}
 	out.Fields[name] = valueOf(v)
 	return out
+}
+
+// same says whether two structs have the same content. It is proto.Equal for
+// structs, without what makes that slow.
+func same(a, b *structpb.Struct) bool {
+	if a == b {
+		return true
+	}
+	if a == nil || b == nil || len(a.GetFields()) != len(b.GetFields()) {
+		return false
+	}
+	for name, v := range a.GetFields() {
+		other, known := b.GetFields()[name]
+		if !known || !sameValue(v, other) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameValue(a, b *structpb.Value) bool {
+	switch k := a.GetKind().(type) {
+	case *structpb.Value_StructValue:
+		other, ok := b.GetKind().(*structpb.Value_StructValue)
+		return ok && same(k.StructValue, other.StructValue)
+	case *structpb.Value_ListValue:
+		other, ok := b.GetKind().(*structpb.Value_ListValue)
+		return ok && slices.EqualFunc(k.ListValue.GetValues(), other.ListValue.GetValues(), sameValue)
+	case *structpb.Value_StringValue:
+		other, ok := b.GetKind().(*structpb.Value_StringValue)
+		return ok && k.StringValue == other.StringValue
+	case *structpb.Value_NumberValue:
+		other, ok := b.GetKind().(*structpb.Value_NumberValue)
+		return ok && k.NumberValue == other.NumberValue
+	case *structpb.Value_BoolValue:
+		other, ok := b.GetKind().(*structpb.Value_BoolValue)
+		return ok && k.BoolValue == other.BoolValue
+	default:
+		return proto.Equal(a, b)
+	}
 }
 
 // condition of an object's status.
