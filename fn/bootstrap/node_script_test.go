@@ -179,6 +179,7 @@ SystemdCgroup = true
 )
 
 func TestNodeSetupInstalls(t *testing.T) {
+	t.Parallel()
 	prepare := []string{"swapoff -a", "modprobe -a overlay br_netfilter", "sysctl -q -p /etc/sysctl.d/99-l2cluster.conf"}
 	start := []string{"systemctl enable containerd kubelet", "systemctl is-active -q containerd", "systemctl restart containerd"}
 
@@ -342,6 +343,7 @@ exclude=
 }
 
 func TestNodeSetupFails(t *testing.T) {
+	t.Parallel()
 	apt := []string{"apt", "v1.34.2", "https://pkgs.k8s.io/core:/stable:"}
 	dnf := []string{"dnf", "v1.36.1", "https://pkgs.k8s.io/core:/stable:"}
 
@@ -394,6 +396,7 @@ func TestNodeSetupFails(t *testing.T) {
 }
 
 func TestNodeSetupTriesAgain(t *testing.T) {
+	t.Parallel()
 	for _, shell := range shells(t) {
 		t.Run(shell, func(t *testing.T) {
 			t.Parallel()
@@ -412,6 +415,7 @@ func TestNodeSetupTriesAgain(t *testing.T) {
 }
 
 func TestNodeSetupImage(t *testing.T) {
+	t.Parallel()
 	for _, shell := range shells(t) {
 		t.Run(shell, func(t *testing.T) {
 			t.Parallel()
@@ -431,6 +435,7 @@ func TestNodeSetupImage(t *testing.T) {
 }
 
 func TestNodeSetupFstab(t *testing.T) {
+	t.Parallel()
 	const before = "# /etc/fstab\nUUID=1 / ext4 defaults 0 1\n/dev/sda2 none swap sw 0 0\n\t/swap.img\tnone\tswap\tsw\t0\t0\n#/dev/sdb none swap sw 0 0\nUUID=2 /swap ext4 defaults,noswap 0 2\nserver:/swap /mnt nfs swap 0 0\n"
 	const after = "# /etc/fstab\nUUID=1 / ext4 defaults 0 1\n# /dev/sda2 none swap sw 0 0\n# \t/swap.img\tnone\tswap\tsw\t0\t0\n#/dev/sdb none swap sw 0 0\nUUID=2 /swap ext4 defaults,noswap 0 2\nserver:/swap /mnt nfs swap 0 0\n"
 	for _, shell := range shells(t) {

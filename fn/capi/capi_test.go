@@ -114,15 +114,15 @@ func at(body map[string]any, path ...string) any {
 	return v
 }
 
-// templateKey is the key of a pool's bootstrap template.
-func templateKey(t *testing.T, objects map[string]object.Object, pool string) string {
+// templateKey is the key of the bootstrap template of pool general.
+func templateKey(t *testing.T, objects map[string]object.Object) string {
 	t.Helper()
 	for key := range objects {
-		if strings.HasPrefix(key, "pool-"+pool+"-bootstrap-") {
+		if strings.HasPrefix(key, "pool-general-bootstrap-") {
 			return key
 		}
 	}
-	t.Fatalf("pool %q has no bootstrap template", pool)
+	t.Fatal("pool general has no bootstrap template")
 	return ""
 }
 
@@ -321,7 +321,7 @@ func TestCompose(t *testing.T) {
 		},
 		"AddOn": {
 			reason: "An add-on selects this cluster and no other, by a label that only the Cluster has.",
-			change: addOn("cni", "ApplyOnce"),
+			change: addOn("ApplyOnce"),
 			key:    "add-on-cni", path: []string{"spec"}, want: map[string]any{
 				"clusterSelector": map[string]any{"matchLabels": map[string]any{"l2cluster.io/cluster": "edge"}},
 				"resources":       []any{map[string]any{"kind": "ConfigMap", "name": "cni"}, map[string]any{"kind": "Secret", "name": "keys"}},
@@ -330,7 +330,7 @@ func TestCompose(t *testing.T) {
 		},
 		"ReconciledAddOn": {
 			reason: "Cluster API forbids to change the strategy, so the other one is another object.",
-			change: addOn("cni", "Reconcile"),
+			change: addOn("Reconcile"),
 			key:    "reconciled-add-on-cni", path: []string{"metadata", "name"}, want: "edge-reconciled-add-on-cni",
 		},
 	}
@@ -341,7 +341,7 @@ func TestCompose(t *testing.T) {
 			objects := compose(t, c)
 			key := tc.key
 			if key == "bootstrap" {
-				key = templateKey(t, objects, "general")
+				key = templateKey(t, objects)
 			}
 			if diff := cmp.Diff(tc.want, at(objects[key].Body, tc.path...)); diff != "" {
 				t.Errorf("%s\n%s %s: -want, +got:\n%s", tc.reason, key, strings.Join(tc.path, "."), diff)
@@ -370,9 +370,9 @@ func controlPlaneTaintList() []any {
 	}
 }
 
-func addOn(name, strategy string) func(*Cluster) {
+func addOn(strategy string) func(*Cluster) {
 	return func(c *Cluster) {
-		c.Input.AddOns = []v1beta1.AddOn{{Name: name, Strategy: strategy, Resources: []v1beta1.AddOnResource{
+		c.Input.AddOns = []v1beta1.AddOn{{Name: "cni", Strategy: strategy, Resources: []v1beta1.AddOnResource{
 			{Kind: "ConfigMap", Name: "cni"}, {Kind: "Secret", Name: "keys"},
 		}}}
 	}
@@ -484,19 +484,19 @@ func TestChanges(t *testing.T) {
 		"OtherPool":    {reason: "Another pool's labels are another pool's.", change: func(c *Cluster) { c.Spec.ControlPlane.Labels = map[string]string{"x": ""} }},
 		"HealthCheck":  {reason: "A health check replaces nothing by itself.", change: func(c *Cluster) { c.Spec.Workers[0].HealthCheck = &spec.HealthCheck{} }},
 		"Rollout":      {reason: "How to replace is no reason to replace.", change: func(c *Cluster) { two := int32(2); c.Spec.Workers[0].Rollout.MaxSurge = &two }},
-		"AddOn":        {reason: "Add-ons are none of the machines' business.", change: addOn("cni", "ApplyOnce")},
+		"AddOn":        {reason: "Add-ons are none of the machines' business.", change: addOn("ApplyOnce")},
 		"Version":      {reason: "The version is the deployment's; what installs it is in the files.", change: func(c *Cluster) { c.Spec.KubernetesVersion = "v1.34.3" }},
 		"NodeIP":       {reason: "Another node address needs another machine.", change: func(c *Cluster) { c.Plan.Pools[1].Links = []plan.Link{{NodeIP: true}} }, moves: true},
 		"ClusterBlock": {reason: "The pods' blocks are the cluster's.", change: func(c *Cluster) { c.Spec.ClusterNetwork.Pods.CIDRBlocks = []string{"10.0.0.0/16"} }},
 	}
 	before := compose(t, small())
-	key := templateKey(t, before, "general")
+	key := templateKey(t, before)
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			c := small()
 			tc.change(&c)
 			after := compose(t, c)
-			changed := templateKey(t, after, "general")
+			changed := templateKey(t, after)
 			template := at(after[changed].Body, "metadata", "name")
 			if moved := changed != key; moved != tc.moves {
 				t.Errorf("%s\nthe key moved: got %t, want %t", tc.reason, moved, tc.moves)
@@ -517,11 +517,11 @@ func TestTaintsHaveNoOrder(t *testing.T) {
 	one, other, without := small(), small(), small()
 	one.Spec.Workers[0].Taints = []spec.Taint{a, b}
 	other.Spec.Workers[0].Taints = []spec.Taint{b, a}
-	key := templateKey(t, compose(t, one), "general")
-	if got := templateKey(t, compose(t, other), "general"); got != key {
+	key := templateKey(t, compose(t, one))
+	if got := templateKey(t, compose(t, other)); got != key {
 		t.Errorf("the same taints in another order: got key %q, want %q", got, key)
 	}
-	if got := templateKey(t, compose(t, without), "general"); got == key {
+	if got := templateKey(t, compose(t, without)); got == key {
 		t.Errorf("no taints: got the same key %q", got)
 	}
 }
@@ -530,7 +530,7 @@ func TestTaintsHaveNoOrder(t *testing.T) {
 func everything() Cluster {
 	c := small()
 	autoscale(&c)
-	addOn("cni", "Reconcile")(&c)
+	addOn("Reconcile")(&c)
 	for _, m := range []*spec.Machines{&c.Spec.ControlPlane.Machines, &c.Spec.Workers[0].Machines} {
 		m.Labels = nodeLabels()
 		m.Taints = []spec.Taint{{Key: "a", Value: "1", Effect: "NoSchedule"}}

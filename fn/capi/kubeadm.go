@@ -168,15 +168,14 @@ func taints(list []spec.Taint) []corev1.Taint {
 	return slices.CompactFunc(out, func(a, b corev1.Taint) bool { return a.Key == b.Key && a.Effect == b.Effect })
 }
 
-// controlPlaneTaint keeps workloads off control plane nodes. kubeadm sets it
-// when no taints are given at all.
-var controlPlaneTaint = spec.Taint{Key: "node-role.kubernetes.io/control-plane", Effect: string(corev1.TaintEffectNoSchedule)}
-
+// controlPlaneTaints adds the taint that keeps workloads off control plane nodes.
+// kubeadm sets it by itself when no taints are given at all.
 func controlPlaneTaints(list []spec.Taint) *[]corev1.Taint {
 	if len(list) == 0 {
 		return nil
 	}
-	out := taints(append([]spec.Taint{controlPlaneTaint}, list...))
+	own := spec.Taint{Key: "node-role.kubernetes.io/control-plane", Effect: string(corev1.TaintEffectNoSchedule)}
+	out := taints(append([]spec.Taint{own}, list...))
 	return &out
 }
 
@@ -230,7 +229,7 @@ func survives(text string) error {
 
 func commands(list []string) ([]string, error) {
 	for _, c := range list {
-		if len(c) == 0 || len(c) > contentLimit {
+		if c == "" || len(c) > contentLimit {
 			return nil, fmt.Errorf("command %.40q has %d characters as it travels, and Cluster API accepts 1 to %d; put it into a file", c, len(c), contentLimit)
 		}
 	}

@@ -48,8 +48,8 @@ func TestReadiness(t *testing.T) {
 
 		"TemplateMissing":    {reason: "A template has to exist.", key: "bootstrap", why: "bootstrap template edge-general-"},
 		"TemplateExists":     {reason: "A template has no readiness of its own.", key: "bootstrap", observed: "metadata: {generation: 1}", ready: object.IsReady},
-		"AddOnMissing":       {reason: "An add-on has to exist.", change: addOn("cni", "ApplyOnce"), key: "add-on-cni", why: "add-on edge-add-on-cni does not exist yet"},
-		"AddOnExists":        {reason: "An add-on is applied when the cluster is there.", change: addOn("cni", "ApplyOnce"), key: "add-on-cni", observed: "metadata: {generation: 1}", ready: object.IsReady},
+		"AddOnMissing":       {reason: "An add-on has to exist.", change: addOn("ApplyOnce"), key: "add-on-cni", why: "add-on edge-add-on-cni does not exist yet"},
+		"AddOnExists":        {reason: "An add-on is applied when the cluster is there.", change: addOn("ApplyOnce"), key: "add-on-cni", observed: "metadata: {generation: 1}", ready: object.IsReady},
 		"HealthCheckMissing": {reason: "A health check has to exist.", change: func(c *Cluster) { *c = everything() }, key: "health-check-general", why: "health check edge-general does not exist yet"},
 		"HealthCheckExists":  {reason: "A health check that is there works.", change: func(c *Cluster) { *c = everything() }, key: "health-check-general", observed: "metadata: {generation: 1}", ready: object.IsReady},
 	}
@@ -61,7 +61,7 @@ func TestReadiness(t *testing.T) {
 			}
 			key := tc.key
 			if key == "bootstrap" {
-				key = templateKey(t, compose(t, c), "general")
+				key = templateKey(t, compose(t, c))
 			}
 			observed := map[string]object.View{}
 			if tc.observed != "" {

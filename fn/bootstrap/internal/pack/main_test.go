@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
@@ -43,7 +44,7 @@ func TestPack(t *testing.T) {
 			if !holds(after, []byte(tc.content)) {
 				t.Errorf("%s\nthe compressed file does not hold %q", tc.reason, tc.content)
 			}
-			if kept := string(after) == string(tc.before); kept != tc.kept {
+			if kept := bytes.Equal(after, tc.before); kept != tc.kept {
 				t.Errorf("%s\nkept the compressed file: got %t, want %t", tc.reason, kept, tc.kept)
 			}
 		})
