@@ -32,9 +32,12 @@ const (
 	portLabel    = "l2cluster.io/port"
 )
 
-// verifiedWord is how the composite's status says that a machine's network came
-// up as wanted.
-const verifiedWord = "Verified"
+// How the composite's status says that a machine's network came up as wanted,
+// or did not.
+const (
+	verifiedWord = "Verified"
+	failedWord   = "Failed"
+)
 
 // Requirements are the servers of the cluster, as the infrastructure provider
 // has them.
@@ -176,17 +179,22 @@ func addressesIn(payload string) map[string]string {
 }
 
 // remember adds what earlier runs found out and wrote into the status: the ports
-// of machines, and which networks came up.
+// of machines, and which networks came up and which did not. A node that has
+// joined since speaks against a failure.
 func remember(machines []infra.Machine, s infra.Sources) {
 	ports := recordedPorts(s)
-	verified := map[string]bool{}
+	told := map[string]object.View{}
 	for _, v := range s.Status.Views("machines") {
-		verified[v.String("name")] = v.String("network") == verifiedWord
+		told[v.String("name")] = v
 	}
 	for i, m := range machines {
 		machines[i].Ports = ports[m.Name]
-		if verified[m.Name] {
+		v, known := told[m.Name]
+		switch {
+		case known && v.String("network") == verifiedWord:
 			machines[i].Network = infra.NetworkVerified
+		case known && v.String("network") == failedWord && !m.Joined:
+			machines[i].Network, machines[i].Message = infra.NetworkFailed, v.String("message")
 		}
 	}
 }

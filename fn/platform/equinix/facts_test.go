@@ -106,6 +106,17 @@ func TestFacts(t *testing.T) {
 				{Name: "m1", Pool: "general", Device: device1, Ports: map[string]string{"bond0": "P0"}, Network: infra.NetworkVerified},
 			}},
 		},
+		"RememberedFailure": {
+			reason:  "A failure is remembered with its cause until the server says something else.",
+			servers: fetched(packetMachine("m1", "equinixmetal://"+device1)), machines: fetched(),
+			status: view{
+				"ports":    map[string]any{"m1": map[string]any{"bond0": "P0"}},
+				"machines": []any{map[string]any{"name": "m1", "network": "Failed", "message": "no carrier"}},
+			},
+			want: infra.Facts{MachinesKnown: true, Machines: []infra.Machine{
+				{Name: "m1", Pool: "general", Device: device1, Ports: map[string]string{"bond0": "P0"}, Network: infra.NetworkFailed, Message: "no carrier"},
+			}},
+		},
 		"VLAN": {
 			reason: "A VLAN that exists has the UUID of its status.", servers: fetched(), machines: fetched(),
 			observed: map[string]object.View{"vlan-1000": rightVLAN},

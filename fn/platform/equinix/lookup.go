@@ -89,7 +89,9 @@ func lookUpPorts(ctx context.Context, a api, machines []*infra.Machine) []string
 func lookUpReports(ctx context.Context, a api, machines []*infra.Machine) []string {
 	found, errs := each(ctx, devicesOf(machines), a.report)
 	for i, m := range machines {
-		m.Network, m.Message = found[i].state, found[i].message
+		if errs[i] == nil {
+			m.Network, m.Message = found[i].state, found[i].message
+		}
 	}
 	return failures("whether the network of %s came up could not be read: %s", machines, errs)
 }
