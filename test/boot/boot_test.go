@@ -63,9 +63,11 @@ network: {timeout: %s, backends: [{osPrefix: ubuntu, name: %s}]}
 `
 
 // events that a machine reported.
-func events(m *lab.Machine) []string {
+func events(m *lab.Machine) []string { return reports(m.Read("events")) }
+
+func reports(text string) []string {
 	var out []string
-	for line := range strings.Lines(m.Read("events")) {
+	for line := range strings.Lines(text) {
 		var e struct {
 			State, Message string
 			Code           int
@@ -79,21 +81,43 @@ func events(m *lab.Machine) []string {
 	return out
 }
 
-// machine of a cell, ready to boot.
-func machine(t *testing.T, c cell, backend osnet.Backend, l lab.Lab, timeout string) *lab.Machine {
+// folder of a machine, in memory: disks make everything wait.
+func folder(t *testing.T, name string) string {
 	t.Helper()
-	folder := t.TempDir()
 	if keep := os.Getenv("L2CLUSTER_BOOT_KEEP"); keep != "" {
-		folder = filepath.Join(keep, strings.ReplaceAll(t.Name(), "/", "-"))
-		if err := os.RemoveAll(folder); err != nil {
+		out := filepath.Join(keep, strings.ReplaceAll(t.Name(), "/", "-")+name)
+		if err := os.RemoveAll(out); err != nil {
 			t.Fatal(err)
 		}
+		return out
 	}
-	m, err := lab.New(boots(t), folder)
+	out, err := os.MkdirTemp("/dev/shm", "l2cluster-machine")
 	if err != nil {
 		t.Fatal(err)
 	}
-	network, err := image(m, backend, c.ports)
+	t.Cleanup(func() {
+		if err := os.RemoveAll(out); err != nil {
+			t.Error(err)
+		}
+	})
+	return out
+}
+
+// machine of a cell, ready to boot.
+func machine(t *testing.T, c cell, backend osnet.Backend, l lab.Lab, timeout string) *lab.Machine {
+	t.Helper()
+	return machineNamed(t, "", c, backend, l, timeout)
+}
+
+// machineNamed is one of several of a test.
+func machineNamed(t *testing.T, name string, c cell, backend osnet.Backend, l lab.Lab, timeout string) *lab.Machine {
+	t.Helper()
+	image := boots(t)
+	m, err := lab.New(image, folder(t, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	network, err := c.configure(m, backend)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,27 +151,51 @@ func (c cell) before() lab.Switch {
 	return lab.Switch{Bonds: bonds, Addresses: []lab.Router{lab.Platform("sw0")}}
 }
 
-var succeeded = []string{"running 1000 network_configuration_started", "succeeded 1001 network_configuration_success"}
+// succeeded are the events of a run that ends well.
+func succeeded() []string {
+	return []string{"running 1000 network_configuration_started", "succeeded 1001 network_configuration_success"}
+}
 
 // run boots a cell: for the first time, again, and then with the script by hand.
-func (c cell) run(t *testing.T, backend osnet.Backend) {
-	m := machine(t, c, backend, c.lab(), "4m")
-	reach := make([]string, 0, len(c.reaches))
+func (c cell) run(t *testing.T, backend osnet.Backend) { c.runIn(t, backend, c.lab()) }
+
+func (c cell) runIn(t *testing.T, backend osnet.Backend, l lab.Lab) {
+	m := machine(t, c, backend, l, "8m")
+	c.firstBoot(t, m)
+	c.secondBoot(t, m)
+}
+
+// first boots a cell for the first time only.
+func (c cell) first(t *testing.T, backend osnet.Backend) {
+	c.firstBoot(t, machine(t, c, backend, c.lab(), "8m"))
+}
+
+// pings are steps that see whether others answer.
+func (c cell) pings() []string {
+	out := make([]string, 0, len(c.reaches))
 	for _, address := range c.reaches {
-		reach = append(reach, "shell ping -c 1 -W 2 "+address+" || ping -c 3 -W 5 "+address)
+		out = append(out, "shell ping -c 1 -W 2 "+address+" || ping -c 3 -W 5 "+address)
 	}
-	boot(t, m, append([]string{"sleep 8", "snapshot end"}, reach...)...)
+	return out
+}
+
+func (c cell) firstBoot(t *testing.T, m *lab.Machine) {
+	boot(t, m, append([]string{"sleep 8", "snapshot end"}, c.pings()...)...)
 	state(t, m, "1", "end", c.want)
-	if diff := cmp.Diff(succeeded, events(m)); diff != "" {
+	if diff := cmp.Diff(succeeded(), events(m)); diff != "" {
 		t.Errorf("events of the first boot: -want, +got:\n%s", diff)
 	}
 	if got := m.Read("kubeadm"); !strings.HasPrefix(got, "join --config /run/kubeadm/kubeadm-join-config.yaml") || strings.Count(got, "\n") != 1 {
 		t.Errorf("kubeadm: got calls %q, want one", got)
 	}
 	answered(t, m, "1", len(c.reaches))
+}
 
-	boot(t, m, append(append([]string{"sleep 5", "snapshot again"}, reach...),
-		"script", "snapshot once", "script", "snapshot twice", "script --check")...)
+// secondBoot is without cloud-init's commands; then the script runs twice by
+// hand, and changes nothing.
+func (c cell) secondBoot(t *testing.T, m *lab.Machine) {
+	steps := append([]string{"sleep 5", "snapshot again"}, c.pings()...)
+	boot(t, m, append(steps, "script", "snapshot once", "script", "snapshot twice", "script --check")...)
 	for _, name := range []string{"again", "once", "twice"} {
 		state(t, m, "2", name, c.want)
 	}
@@ -158,10 +206,16 @@ func (c cell) run(t *testing.T, backend osnet.Backend) {
 		}
 	}
 	for _, n := range []int{3, 5, 7} {
-		name := fmt.Sprintf("script.%d.status", n+len(c.reaches))
-		if got := strings.TrimSpace(m.Read("2", name)); got != "0" {
-			t.Errorf("%s: got %q, want 0: %s", name, got, m.Read("2", strings.TrimSuffix(name, ".status")))
-		}
+		status(t, m, "2", n+len(c.reaches), "0")
+	}
+}
+
+// status of the script's run that was the step of that number.
+func status(t *testing.T, m *lab.Machine, boot string, step int, want string) {
+	t.Helper()
+	name := fmt.Sprintf("script.%d", step)
+	if got := strings.TrimSpace(m.Read(boot, name+".status")); got != want {
+		t.Errorf("boot %s, step %d: the script's status is %q, want %s: %s", boot, step, got, want, m.Read(boot, name))
 	}
 }
 

@@ -35,6 +35,9 @@ type cell struct {
 	after lab.Switch
 	// reaches are addresses that answer once the ports are changed.
 	reaches []string
+	// image configures the platform's own network; nil for what is usual with
+	// the back end.
+	image func(*lab.Machine, []lab.Port) error
 	// want is the whole state in the end.
 	want []string
 }
@@ -156,17 +159,19 @@ func modes() map[string]cell {
 	}
 }
 
-// image gives a new machine the operating system's own configuration, and
+// configure gives a new machine the operating system's own configuration, and
 // returns cloud-init's.
-func image(m *lab.Machine, backend osnet.Backend, ports []lab.Port) (string, error) {
-	switch backend {
-	case osnet.Netplan:
-		return m.CloudInit(ports)
-	case osnet.Networkd:
-		return "", m.Networkd(ports)
-	case osnet.NetworkManager:
-		return "", m.NetworkManager(ports)
+func (c cell) configure(m *lab.Machine, backend osnet.Backend) (string, error) {
+	switch {
+	case c.image != nil:
+		return "", c.image(m, c.ports)
+	case backend == osnet.Netplan:
+		return m.CloudInit(c.ports)
+	case backend == osnet.Networkd:
+		return "", m.Networkd(c.ports)
+	case backend == osnet.NetworkManager:
+		return "", m.NetworkManager(c.ports)
 	default:
-		return "", m.Ifupdown(ports)
+		return "", m.Ifupdown(c.ports)
 	}
 }

@@ -46,6 +46,8 @@ elif name == "ip":
     elif words[:2] == ["address", "flush"]:
         for x in state["addresses"]:
             if x["ifname"] == device: x["addr_info"] = []
+    elif words[:2] == ["route", "flush"]:
+        state["routes"] = [r for r in state["routes"] if r["dev"] != device or r["dst"] != "default"]
     elif words[:2] == ["rule", "del"]:
         state["rules"] = [r for r in state["rules"] if str(r["priority"]) != words[words.index("priority") + 1] or r["src"] != words[words.index("from") + 1]]
     elif "nomaster" in words:
@@ -125,6 +127,8 @@ type state struct {
 	Addresses []object `json:"addresses"`
 	Routes    []object `json:"routes"`
 	Rules     []object `json:"rules"`
+	// Neighbours are those that the kernel knows of, and whether they answer.
+	Neighbours []object `json:"neighbours"`
 }
 
 func (s state) with(others ...state) state {
@@ -132,6 +136,7 @@ func (s state) with(others ...state) state {
 		s.Links = append(s.Links[:len(s.Links):len(s.Links)], o.Links...)
 		s.Addresses = append(s.Addresses[:len(s.Addresses):len(s.Addresses)], o.Addresses...)
 		s.Routes = append(s.Routes[:len(s.Routes):len(s.Routes)], o.Routes...)
+		s.Neighbours = append(s.Neighbours[:len(s.Neighbours):len(s.Neighbours)], o.Neighbours...)
 		s.Rules = append(s.Rules[:len(s.Rules):len(s.Rules)], o.Rules...)
 	}
 	return s
@@ -188,4 +193,9 @@ func interfaceWith(link object, addresses []string) state {
 // via is a route.
 func via(to, gateway, device string) state {
 	return state{Routes: []object{{"dst": to, "gateway": gateway, "dev": device}}}
+}
+
+// neighbour that the kernel knows of.
+func neighbour(address, answers string) state {
+	return state{Neighbours: []object{{"dst": address, "state": []string{answers}}}}
 }

@@ -74,13 +74,18 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
+// arrived are the events as they came.
+func (s *service) arrived() []string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return slices.Clone(s.got)
+}
+
 // reports are the events that arrived, each as state, code and message.
 func (s *service) reports(t *testing.T) []string {
 	t.Helper()
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
 	var out []string
-	for _, text := range s.got {
+	for _, text := range s.arrived() {
 		var e struct {
 			State   string `json:"state"`
 			Code    int    `json:"code"`
@@ -565,5 +570,75 @@ func TestFilesRefuses(t *testing.T) {
 		Links: []plan.Link{pooltest.Tagged("a", "bond0", 2, "10.0.0.0/24")},
 	}, "", osnet.Options{}); err == nil {
 		t.Error("a back end without a name: got no error")
+	}
+}
+
+// In a pure layer-2 mode the platform's own network stays as it is until it is
+// gone, and then nothing of it is left. Gateways are on loopback, since the
+// script asks them.
+func TestHandover(t *testing.T) {
+	storage := pooltest.With(pooltest.Tagged("storage", "bond0", 1000, "127.60.10.0/24"), pooltest.Default)
+	pool := pooltest.Pool(spec.Layer2Bonded, []plan.Port{{Name: "bond0", Bonded: true, Layer2: true, Networks: []string{"storage"}}}, storage)
+	have := member("enp193s0f0np0", "0c:42:a1:00:00:10", "bond0").with(
+		bond("bond0", "127.0.0.11/31"), via("default", "127.0.0.10", "bond0"))
+	link := vlan("vlan1000", "bond0", 1000, "127.60.10.2/24")
+	after := link.with(via("default", "127.60.10.1", "vlan1000"))
+	cases := map[string]struct {
+		reason              string
+		platform, networks  string
+		up                  state
+		calls               string
+		stage               string
+		bondKeepsItsAddress bool
+	}{
+		"PlatformAnswers": {
+			reason:   "Without a change of the ports the machine goes on as it is, and a service waits.",
+			platform: "REACHABLE", networks: "FAILED", up: link, calls: "systemctl start --no-block l2cluster-handover.service",
+			bondKeepsItsAddress: true,
+		},
+		"NobodyAnswers": {
+			reason:   "When nothing answers at all, something else is wrong.",
+			platform: "FAILED", networks: "FAILED", up: link, calls: "systemctl start --no-block l2cluster-handover.service",
+			bondKeepsItsAddress: true,
+		},
+		"NetworksAnswer": {
+			reason:   "The platform's network is gone and ours answer: ours remain.",
+			platform: "FAILED", networks: "REACHABLE", up: after, calls: "systemctl disable l2cluster-handover.service", stage: "after",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t, pool, 50*time.Second)
+			s.service.customData = object{osnet.CustomDataKey: object{"vlan1000.ipv4": "127.60.10.2/24"}}
+			s.kernel.write("state.json", have.with(neighbour("127.0.0.10", tc.platform), neighbour("127.60.10.1", tc.networks)))
+			s.kernel.write("up.json", map[string]state{"vlan1000": link})
+			up := map[string]state{"vlan1000": tc.up}
+			go func() {
+				// Once the first stage is reported, the second has its default route.
+				for len(s.service.arrived()) < 2 {
+					time.Sleep(100 * time.Millisecond)
+				}
+				s.kernel.write("up.json", up)
+			}()
+			code, said := s.run()
+			if code != 0 {
+				t.Errorf("\n%s\ngot %d:\n%s", tc.reason, code, said)
+			}
+			if diff := cmp.Diff([]string{started, succeeded}, s.service.reports(t)); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+			if !slices.Contains(s.kernel.calls(), tc.calls) {
+				t.Errorf("\n%s\nno call of %q in %q", tc.reason, tc.calls, s.kernel.calls())
+			}
+			flushed := slices.Contains(s.kernel.calls(), "ip -4 address flush dev bond0 scope global")
+			if flushed == tc.bondKeepsItsAddress {
+				t.Errorf("\n%s\nthe platform's address is taken away: %t", tc.reason, flushed)
+			}
+			_, last := s.files()["/etc/network/interfaces.d/92-l2cluster-storage"]
+			if last != (tc.stage == "after") {
+				t.Errorf("\n%s\nthe default route is in the files: %t", tc.reason, last)
+			}
+		})
 	}
 }

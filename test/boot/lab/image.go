@@ -201,6 +201,7 @@ const modules = `datasource_list: [NoCloud]
 cloud_init_modules: [bootcmd, write-files, users-groups]
 cloud_config_modules: [runcmd]
 cloud_final_modules: [scripts-user]
+users: []
 `
 
 // Seed the machine's user data, and cloud-init's network configuration; "" when

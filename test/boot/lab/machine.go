@@ -82,6 +82,9 @@ type Machine struct {
 	// Network is what the machine's kernel gets beside the ports that the lab
 	// makes, as arguments.
 	Network []string
+	// Namespace is the network namespace that the machine's ports are in; "" for
+	// this process's own.
+	Namespace string
 }
 
 // New returns a machine in an empty folder.
@@ -98,7 +101,12 @@ func New(image Image, folder string) (*Machine, error) {
 			return nil, err
 		}
 	}
-	if err := m.install("guest/kubeadm", "/usr/bin/kubeadm", "0755"); err != nil {
+	for _, name := range []string{"kubeadm", "kubelet"} {
+		if err := m.install("guest/"+name, "/usr/bin/"+name, "0755"); err != nil {
+			return nil, err
+		}
+	}
+	if err := m.trim(); err != nil {
 		return nil, err
 	}
 	for _, unit := range []string{"lab-ports", "lab-report"} {
@@ -111,6 +119,24 @@ func New(image Image, folder string) (*Machine, error) {
 		}
 	}
 	return m, nil
+}
+
+// trim what a boot does not need, since everything is slow in such a machine.
+func (m *Machine) trim() error {
+	if err := m.Write("/etc/systemd/system/systemd-udev-trigger.service.d/lab.conf", "0644",
+		"[Service]\nExecStart=\nExecStart=udevadm trigger --type=devices --action=add --subsystem-match=net\n"); err != nil {
+		return err
+	}
+	for _, unit := range []string{
+		"ifupdown-pre.service", "modprobe@.service", "proc-sys-fs-binfmt_misc.automount", "systemd-binfmt.service",
+		"systemd-random-seed.service", "systemd-update-utmp.service", "systemd-update-utmp-runlevel.service",
+		"systemd-journal-flush.service", "systemd-sysusers.service", "cloud-init-hotplugd.socket",
+	} {
+		if err := os.Symlink("/dev/null", m.path("/etc/systemd/system/"+unit)); err != nil {
+			return fmt.Errorf("cannot mask %q: %w", unit, err)
+		}
+	}
+	return os.Symlink("/lib/systemd/system/multi-user.target", m.path("/etc/systemd/system/default.target"))
 }
 
 func (m *Machine) install(from, to, mode string) error {
@@ -188,9 +214,14 @@ func (m *Machine) Boot(ctx context.Context, limit time.Duration, steps ...string
 	defer func() { _ = console.Close() }()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "unshare", append([]string{
-		"--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", start, "sh", m.image.Root, m.folder, m.image.Kernel,
-	}, m.Network...)...)
+	args := []string{"unshare"}
+	if m.Namespace != "" {
+		args = []string{"ip", "netns", "exec", m.Namespace, "unshare"}
+	}
+	args = append(args,
+		"--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", start, "sh", m.image.Root, m.folder, m.image.Kernel)
+	args = append(args, m.Network...)
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Stdout, cmd.Stderr = console, console
 	// The machine ends with this process, and with the call.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
