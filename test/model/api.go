@@ -21,13 +21,18 @@ type api struct {
 	worlds map[string]*World
 }
 
-func (a *api) register(w *World) string {
+// host of a new world.
+func (a *api) host() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.serial++
-	host := fmt.Sprintf("world-%d.invalid", a.serial)
+	return fmt.Sprintf("world-%d.invalid", a.serial)
+}
+
+func (a *api) register(host string, w *World) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.worlds[host] = w
-	return host
 }
 
 func (a *api) forget(host string) {

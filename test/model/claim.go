@@ -68,6 +68,9 @@ type spec struct {
 	version  string
 	networks []network
 	pools    []pool
+	// text is the spec as it was written, for a claim that the model has not
+	// made up.
+	text *structpb.Struct
 	// number tells claims apart that make VLANs of their own.
 	number int
 	// broken says that the claim is meant to be refused.
@@ -228,6 +231,9 @@ func (s *spec) wants(p *pool) []want {
 
 // fields of the spec in the composite.
 func (s *spec) fields(c *Composite) *structpb.Struct {
+	if s.text != nil {
+		return s.text
+	}
 	networks := make([]any, 0, len(s.networks))
 	for i := range s.networks {
 		networks = append(networks, s.networks[i].fields())

@@ -57,17 +57,24 @@ func (w *World) tickCluster(o *composed) {
 	})
 }
 
-func (w *World) kubeconfig(cluster string, s *fnv1.ResourceSelector) *structpb.Struct {
+func (w *World) kubeconfig(s *fnv1.ResourceSelector) *structpb.Struct {
 	for _, o := range w.objects {
 		if o.kind == "Cluster" && o.name+"-kubeconfig" == s.GetMatchName() && o.status != nil {
-			return structOf(fields{
-				"apiVersion": "v1", "kind": "Secret",
-				"metadata": fields{"name": s.GetMatchName(), "namespace": s.GetNamespace(), "labels": fields{clusterLabel: o.name}},
-				"data":     fields{"value": "YXBpVmVyc2lvbjogdjEK"},
-			})
+			return kubeconfig(o)
 		}
 	}
 	return nil
+}
+
+// kubeconfig is the Secret that Cluster API makes for a cluster.
+func kubeconfig(cluster *composed) *structpb.Struct {
+	return structOf(fields{
+		"apiVersion": "v1", "kind": "Secret",
+		"metadata": fields{
+			"name": cluster.name + "-kubeconfig", "namespace": cluster.namespace, "labels": fields{clusterLabel: cluster.name},
+		},
+		"data": fields{"value": "YXBpVmVyc2lvbjogdjEK"},
+	})
 }
 
 // machinesOf a cluster, of one pool or of all, oldest first.

@@ -14,7 +14,9 @@ import (
 // Composite is a claim with its composite.
 type Composite struct {
 	name, namespace, uid string
-	created              time.Time
+	// given is the metadata of a composite that the model has not made up.
+	given   *structpb.Struct
+	created time.Time
 	// history are the last versions, the newest at the end.
 	history []*version
 	// deleted says that the composite is gone; deletedWrite says since when.
@@ -87,7 +89,25 @@ func (c *Composite) asOf(write int) *version {
 	return nil
 }
 
-func (c *Composite) xrName() string { return c.name + "-" + c.uid[:5] }
+func (c *Composite) xrName() string {
+	if c.given != nil {
+		return text(c.given, "name")
+	}
+	return c.name + "-" + c.uid[:5]
+}
+
+// metadata of the composite.
+func (c *Composite) metadata() *structpb.Struct {
+	if c.given != nil {
+		return c.given
+	}
+	return structOf(fields{
+		"name": c.xrName(), "uid": c.uid, "creationTimestamp": stamp(c.created),
+		"labels": fields{
+			"crossplane.io/claim-name": c.name, "crossplane.io/claim-namespace": c.namespace, labelOwner: c.xrName(),
+		},
+	})
+}
 
 // edit the spec of a claim.
 func (w *World) edit(c *Composite, s *spec) {
@@ -146,13 +166,8 @@ func (c *Composite) read(v *version) *structpb.Struct {
 	}
 	v.view = structOf(fields{
 		"apiVersion": compositeAPI, "kind": compositeKind,
-		"metadata": fields{
-			"name": c.xrName(), "uid": c.uid, "creationTimestamp": stamp(c.created),
-			"labels": fields{
-				"crossplane.io/claim-name": c.name, "crossplane.io/claim-namespace": c.namespace, labelOwner: c.xrName(),
-			},
-		},
-		"spec": v.spec.fields(c),
+		"metadata": c.metadata(),
+		"spec":     v.spec.fields(c),
 	})
 	status := v.status
 	if len(v.conditions) > 0 {

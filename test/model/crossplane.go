@@ -215,7 +215,7 @@ func (w *World) list(r *run, s *fnv1.ResourceSelector) *fnv1.Resources {
 			add(a)
 		}
 	case "Secret":
-		if v := w.kubeconfig(cluster, s); v != nil {
+		if v := w.kubeconfig(s); v != nil {
 			add(v)
 		}
 	}

@@ -335,6 +335,11 @@ func (d *driver) connect(s *spec, p *pool) {
 		switch d.int("port", 0, 9) {
 		case 0:
 		case 9:
+			// A port outside the bond carries nothing before its network is up,
+			// and DHCP needs to be carried for that: validation refuses it.
+			if n.assignment == dhcp {
+				continue
+			}
 			onMember.networks = append(onMember.networks, pn)
 		default:
 			onBond.networks = append(onBond.networks, pn)

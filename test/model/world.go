@@ -51,20 +51,26 @@ type World struct {
 	happened map[string]int
 }
 
-// New returns a world without claims. Close it.
+// New returns a world without claims, whose clock shows Start. Close it.
 func New() *World {
-	w := &World{now: Start, byRef: map[ref]*composed{}, pools: addressPools{}, happened: map[string]int{}}
-	w.cloud = cloud{w: w, vlans: map[string]*vlan{}, ports: map[string]*cloudPort{}, holders: map[place][]*server{}}
-	w.host = theAPI.register(w)
-	w.fn = function.New(logging.NewNopLogger(), func() time.Time { return w.now })
-	w.input = structOf(fields{
+	host := theAPI.host()
+	return newWorld(Start, host, structOf(fields{
 		"apiVersion": "l2cluster.fn.crossplane.io/v1beta1", "kind": "Input",
 		"equinix": fields{
-			"apiURL":      "http://" + w.host + "/metal/v1",
+			"apiURL":      "http://" + host + "/metal/v1",
 			"tokenSecret": fields{"namespace": "crossplane-system", "name": "equinix-metal", "key": "auth_token"},
 		},
 		"network": fields{"coolDown": CoolDown.String()},
-	})
+	}))
+}
+
+// newWorld returns a world that begins at a time, and whose cloud's API answers
+// on a host.
+func newWorld(start time.Time, host string, input *structpb.Struct) *World {
+	w := &World{now: start, host: host, input: input, byRef: map[ref]*composed{}, pools: addressPools{}, happened: map[string]int{}}
+	w.cloud = cloud{w: w, vlans: map[string]*vlan{}, ports: map[string]*cloudPort{}, holders: map[place][]*server{}}
+	theAPI.register(host, w)
+	w.fn = function.New(logging.NewNopLogger(), func() time.Time { return w.now })
 	return w
 }
 
