@@ -3,6 +3,7 @@ package userdata
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	_ "embed"
 	"encoding/base64"
 	"encoding/json"
@@ -38,11 +39,11 @@ func CloudInit(data []byte, s Server) ([]byte, error) {
 	if !found || header != "## template: jinja" {
 		return nil, fmt.Errorf("the user data begins with %q and not with cloud-init's template header", header)
 	}
-	engine, err := engine()
+	running, err := engine()
 	if err != nil {
 		return nil, err
 	}
-	text, err := engine.render(request{Text: body, Data: map[string]any{
+	text, err := running.render(request{Text: body, Data: map[string]any{
 		"v1": map[string]any{"instance_id": s.InstanceID, "local_hostname": s.Hostname},
 		"ds": map[string]any{"meta_data": map[string]any{"instance_id": s.InstanceID, "hostname": s.Hostname}},
 	}})
@@ -68,7 +69,7 @@ var engine = sync.OnceValues(func() (*jinja, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(interpreter, "-c", renderScript)
+	cmd := exec.CommandContext(context.Background(), interpreter, "-c", renderScript)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("cannot start %q: %w", interpreter, err)
@@ -86,7 +87,7 @@ var engine = sync.OnceValues(func() (*jinja, error) {
 // python is the first Python that has jinja2: the one of the PATH, or Debian's.
 func python() (string, error) {
 	for _, name := range []string{"python3", "/usr/bin/python3"} {
-		if exec.Command(name, "-c", "import jinja2").Run() == nil {
+		if exec.CommandContext(context.Background(), name, "-c", "import jinja2").Run() == nil {
 			return name, nil
 		}
 	}

@@ -1,7 +1,6 @@
 package userdata
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"testing"
@@ -79,7 +78,7 @@ func merge(base, change map[string]any) map[string]any {
 // changes.
 func expand(t *testing.T, claimChange, inputChange map[string]any) Cluster {
 	t.Helper()
-	out, err := render.Run(context.Background(), function.New(logging.NewNopLogger(), func() time.Time { return time.Unix(1700000000, 0) }), render.Input{
+	out, err := render.Run(t.Context(), function.New(logging.NewNopLogger(), func() time.Time { return time.Unix(1700000000, 0) }), render.Input{
 		Composite: merge(parse(t, claim), claimChange),
 		Composition: map[string]any{"spec": map[string]any{"pipeline": []any{map[string]any{
 			"step": "cluster", "input": merge(parse(t, input), inputChange),
@@ -103,10 +102,10 @@ func expand(t *testing.T, claimChange, inputChange map[string]any) Cluster {
 func servers(t *testing.T, c Cluster) map[string][]byte {
 	t.Helper()
 	out := map[string][]byte{}
-	for role, make := range map[string]func() ([]byte, error){
+	for role, assemble := range map[string]func() ([]byte, error){
 		"first": c.Init, "joining": c.Join, "worker": func() ([]byte, error) { return c.Worker("general") },
 	} {
-		data, err := make()
+		data, err := assemble()
 		if err != nil {
 			t.Fatalf("%s: %v", role, err)
 		}
