@@ -163,6 +163,11 @@ func (m *Machine) NetworkManager(ports []Port) error {
 			return err
 		}
 	}
+	// NetworkManager leaves interfaces of containers alone, which ours look like.
+	if err := m.Write("/etc/udev/rules.d/90-lab.rules", "0644",
+		"SUBSYSTEM==\"net\", ENV{ID_NET_DRIVER}==\"veth\", ENV{NM_UNMANAGED}=\"0\"\n"); err != nil {
+		return err
+	}
 	if err := m.Enable("NetworkManager.service", "multi-user.target"); err != nil {
 		return err
 	}

@@ -236,13 +236,15 @@ func (m *Machine) Boot(ctx context.Context, limit time.Duration, steps ...string
 }
 
 // start puts the machine's changes over the image's root, where only this
-// machine sees it, and becomes the machine.
+// machine sees it, and starts it. The shell stays, as the first process of the
+// machine's namespace: the kernel does not expect to be that.
 const start = `set -e
 root=$1 folder=$2 kernel=$3
 shift 3
 mount -t overlay overlay -o "lowerdir=$root,upperdir=$folder/upper,workdir=$folder/work" "$folder/root"
-exec "$kernel" mem=320M rootfstype=hostfs rootflags="$folder/root" rw init=/sbin/init \
-    con=null con0=fd:0,fd:1 ds=nocloud quiet systemd.show_status=0 uml_dir="$folder/" "$@" </dev/null`
+"$kernel" mem=320M rootfstype=hostfs rootflags="$folder/root" rw init=/sbin/init \
+    con=null con0=fd:0,fd:1 ds=nocloud quiet systemd.show_status=0 uml_dir="$folder/" "$@" </dev/null
+exit $?`
 
 // Out is the path of something that the machine has written down.
 func (m *Machine) Out(names ...string) string {
