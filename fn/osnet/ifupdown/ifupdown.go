@@ -40,11 +40,12 @@ func Port(p node.Port) []node.Template {
 func Link(l node.Link) []node.Template {
 	out := []node.Template{{Path: links + l.Network, Mode: "0644", Stage: l.Stage, Content: header + stanzas(l)}}
 	if gateways := l.Defaults(); len(gateways) > 0 {
-		stanza := fmt.Sprintf("iface %s inet manual\n", l.Device)
+		var b strings.Builder
+		fmt.Fprintf(&b, "%siface %s inet manual\n", header, l.Device)
 		for _, g := range gateways {
-			stanza += fmt.Sprintf("    up %s route replace default via %s dev $IFACE\n", ip(g.Is4()), g)
+			fmt.Fprintf(&b, "    up %s route replace default via %s dev $IFACE\n", ip(g.Is4()), g)
 		}
-		out = append(out, node.Template{Path: defaults + l.Network, Mode: "0644", Stage: node.After, Content: header + stanza})
+		out = append(out, node.Template{Path: defaults + l.Network, Mode: "0644", Stage: node.After, Content: b.String()})
 	}
 	if l.Dynamic() && l.IPv4() {
 		out = append(out, node.Template{Path: leases + l.Network, Mode: "0644", Stage: l.Stage, Content: header + hook(l)})

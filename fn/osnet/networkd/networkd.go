@@ -65,12 +65,12 @@ func Link(l node.Link) []node.Template {
 		out = append(out, file(prefix+l.Network+".netdev", l.Stage, netdev))
 	}
 	out = append(out, file(prefix+l.Network+".network", l.Stage, network(l)))
-	var defaults string
+	var defaults strings.Builder
 	for _, g := range l.Defaults() {
-		defaults += fmt.Sprintf("[Route]\nGateway=%s\n\n", g)
+		fmt.Fprintf(&defaults, "[Route]\nGateway=%s\n\n", g)
 	}
-	if defaults != "" {
-		out = append(out, file(prefix+l.Network+".network.d/default.conf", node.After, defaults))
+	if defaults.Len() > 0 {
+		out = append(out, file(prefix+l.Network+".network.d/default.conf", node.After, defaults.String()))
 	}
 	return out
 }
@@ -177,12 +177,12 @@ func sharedRule(s plan.LinkSubnet) string {
 // SharedRules renders, as a drop-in for the named file, the rules that make what
 // is directly connected come before source routing, which netplan cannot say.
 func SharedRules(l node.Link, unit string) []node.Template {
-	content := ""
+	var content strings.Builder
 	for _, s := range l.Sourced() {
-		content += sharedRule(s)
+		content.WriteString(sharedRule(s))
 	}
-	if content == "" {
+	if content.Len() == 0 {
 		return nil
 	}
-	return []node.Template{file(folder+unit+".d/l2cluster.conf", l.Stage, content)}
+	return []node.Template{file(folder+unit+".d/l2cluster.conf", l.Stage, content.String())}
 }

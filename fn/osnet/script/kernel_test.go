@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -133,11 +134,11 @@ type state struct {
 
 func (s state) with(others ...state) state {
 	for _, o := range others {
-		s.Links = append(s.Links[:len(s.Links):len(s.Links)], o.Links...)
-		s.Addresses = append(s.Addresses[:len(s.Addresses):len(s.Addresses)], o.Addresses...)
-		s.Routes = append(s.Routes[:len(s.Routes):len(s.Routes)], o.Routes...)
-		s.Neighbours = append(s.Neighbours[:len(s.Neighbours):len(s.Neighbours)], o.Neighbours...)
-		s.Rules = append(s.Rules[:len(s.Rules):len(s.Rules)], o.Rules...)
+		s.Links = append(slices.Clip(s.Links), o.Links...)
+		s.Addresses = append(slices.Clip(s.Addresses), o.Addresses...)
+		s.Routes = append(slices.Clip(s.Routes), o.Routes...)
+		s.Neighbours = append(slices.Clip(s.Neighbours), o.Neighbours...)
+		s.Rules = append(slices.Clip(s.Rules), o.Rules...)
 	}
 	return s
 }
@@ -160,10 +161,10 @@ func nic(name, mac string, addresses ...string) state {
 	return interfaceWith(object{"ifname": name, "link_type": "ether", "address": mac}, addresses)
 }
 
-// member is an interface in a bond, which shows the bond's address.
-func member(name, mac, bond string) state {
+// member is an interface in bond0, which shows the bond's address.
+func member(name, mac string) state {
 	return interfaceWith(object{
-		"ifname": name, "link_type": "ether", "address": "0c:42:a1:00:00:10", "master": bond,
+		"ifname": name, "link_type": "ether", "address": "0c:42:a1:00:00:10", "master": "bond0",
 		"linkinfo": object{"info_slave_kind": "bond", "info_slave_data": object{"perm_hwaddr": mac}},
 	}, nil)
 }
@@ -173,10 +174,10 @@ func bond(name string, addresses ...string) state {
 	return interfaceWith(object{"ifname": name, "link_type": "ether", "address": "0c:42:a1:00:00:10", "linkinfo": object{"info_kind": "bond"}}, addresses)
 }
 
-// vlan is a VLAN interface.
-func vlan(name, on string, id int, addresses ...string) state {
+// vlan is a VLAN interface on bond0.
+func vlan(name string, id int, addresses ...string) state {
 	return interfaceWith(object{
-		"ifname": name, "link": on, "link_type": "ether", "address": "0c:42:a1:00:00:10",
+		"ifname": name, "link": "bond0", "link_type": "ether", "address": "0c:42:a1:00:00:10",
 		"linkinfo": object{"info_kind": "vlan", "info_data": object{"id": id}},
 	}, addresses)
 }
@@ -190,9 +191,9 @@ func interfaceWith(link object, addresses []string) state {
 	return state{Links: []object{link}, Addresses: []object{{"ifname": link["ifname"], "addr_info": info}}}
 }
 
-// via is a route.
-func via(to, gateway, device string) state {
-	return state{Routes: []object{{"dst": to, "gateway": gateway, "dev": device}}}
+// via is a default route.
+func via(gateway, device string) state {
+	return state{Routes: []object{{"dst": "default", "gateway": gateway, "dev": device}}}
 }
 
 // neighbour that the kernel knows of.

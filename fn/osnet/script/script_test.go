@@ -197,15 +197,15 @@ func twoVLANs() plan.Pool { return pooltest.Pools()["HybridBondedTwoVLANs"] }
 // hardware of every server: two ports in a bond that has the platform's
 // addresses, of which nothing may change.
 func hardware() state {
-	return member("enp193s0f0np0", "0c:42:a1:00:00:10", "bond0").with(
-		member("enp193s0f1np1", "0c:42:a1:00:00:11", "bond0"),
-		bond("bond0", "198.51.100.11/31"), via("default", "198.51.100.10", "bond0"))
+	return member("enp193s0f0np0", "0c:42:a1:00:00:10").with(
+		member("enp193s0f1np1", "0c:42:a1:00:00:11"),
+		bond("bond0", "198.51.100.11/31"), via("198.51.100.10", "bond0"))
 }
 
 func good() map[string]state {
 	return map[string]state{
-		"vlan1000": vlan("vlan1000", "bond0", 1000, "10.60.10.2/24"),
-		"vlan1001": vlan("vlan1001", "bond0", 1001, "10.60.20.2/24"),
+		"vlan1000": vlan("vlan1000", 1000, "10.60.10.2/24"),
+		"vlan1001": vlan("vlan1001", 1001, "10.60.20.2/24"),
 	}
 }
 
@@ -220,6 +220,7 @@ func but(name string, s ...state) map[string]state {
 }
 
 func TestRun(t *testing.T) {
+	t.Parallel()
 	type want struct {
 		code   int
 		events []string
@@ -242,17 +243,17 @@ func TestRun(t *testing.T) {
 		},
 		"OtherAddress": {
 			reason: "An address that only begins like the right one is wrong.", have: hardware(),
-			up:   but("vlan1000", vlan("vlan1000", "bond0", 1000, "10.60.10.20/24")),
+			up:   but("vlan1000", vlan("vlan1000", 1000, "10.60.10.20/24")),
 			want: fails("vlan1000: does not have the address 10.60.10.2/24; vlan1000: has the unwanted address 10.60.10.20/24"),
 		},
 		"OtherPrefix": {
 			reason: "The prefix length counts.", have: hardware(),
-			up:   but("vlan1000", vlan("vlan1000", "bond0", 1000, "10.60.10.2/16")),
+			up:   but("vlan1000", vlan("vlan1000", 1000, "10.60.10.2/16")),
 			want: fails("vlan1000: does not have the address 10.60.10.2/24; vlan1000: has the unwanted address 10.60.10.2/16"),
 		},
 		"OtherVLAN": {
 			reason: "The VLAN id counts.", have: hardware(),
-			up:   but("vlan1000", vlan("vlan1000", "bond0", 100, "10.60.10.2/24")),
+			up:   but("vlan1000", vlan("vlan1000", 100, "10.60.10.2/24")),
 			want: fails("vlan1000: is not VLAN 1000 on bond0"),
 		},
 		"SecondMissing": {
@@ -261,7 +262,7 @@ func TestRun(t *testing.T) {
 		},
 		"UnwantedRoute": {
 			reason: "A route that nobody asked for, such as a second default route, is wrong.", have: hardware(),
-			up:   but("vlan1000", good()["vlan1000"].with(via("default", "10.60.10.1", "vlan1000"))),
+			up:   but("vlan1000", good()["vlan1000"].with(via("10.60.10.1", "vlan1000"))),
 			want: fails("vlan1000: has the unwanted route to 0.0.0.0/0 via 10.60.10.1"),
 		},
 		"EventsFailFirst": {
@@ -329,7 +330,7 @@ func TestRun(t *testing.T) {
 // What is there already is left alone, or made right; either way nothing fails.
 func TestRunAgain(t *testing.T) {
 	s := newServer(t, twoVLANs(), 3*time.Minute)
-	old := vlan("vlan1000", "bond0", 1000, "10.60.10.77/24").with(vlan("bond0.1001", "bond0", 1001))
+	old := vlan("vlan1000", 1000, "10.60.10.77/24").with(vlan("bond0.1001", 1001))
 	s.kernel.write("state.json", hardware().with(old))
 	s.kernel.write("up.json", good())
 	code, said := s.run()
@@ -370,7 +371,7 @@ func TestAddressChanges(t *testing.T) {
 		t.Fatalf("first run: got %d:\n%s", code, said)
 	}
 	s.service.customData = object{osnet.CustomDataKey: object{"vlan1000.ipv4": "10.60.10.3/24", "vlan1001.ipv4": "10.60.20.2/24"}}
-	s.kernel.write("up.json", but("vlan1000", vlan("vlan1000", "bond0", 1000, "10.60.10.3/24")))
+	s.kernel.write("up.json", but("vlan1000", vlan("vlan1000", 1000, "10.60.10.3/24")))
 	if code, said := s.run(); code != 0 {
 		t.Fatalf("second run: got %d:\n%s", code, said)
 	}
@@ -444,6 +445,7 @@ func TestCheckChangesNothing(t *testing.T) {
 // Ports are found by their permanent address, which members of a bond do not
 // show.
 func TestPorts(t *testing.T) {
+	t.Parallel()
 	pool := pooltest.Pools()["HybridUntagged"]
 	released := nic("enp193s0f1np1", "0c:42:a1:00:00:11", "10.60.10.2/24")
 	cases := map[string]struct {
@@ -455,7 +457,7 @@ func TestPorts(t *testing.T) {
 		"InBond": {"A member is found, and leaves its bond.", hardware(), 0, []string{started, succeeded}},
 		"Unknown": {
 			"A MAC address that no interface has cannot become right.",
-			member("enp193s0f0np0", "0c:42:a1:00:00:10", "bond0").with(bond("bond0", "198.51.100.11/31")), 1,
+			member("enp193s0f0np0", "0c:42:a1:00:00:10").with(bond("bond0", "198.51.100.11/31")), 1,
 			[]string{started, failed + "eth1: 0 interfaces have the permanent address 0c:42:a1:00:00:11"},
 		},
 		"Twice": {
@@ -525,6 +527,7 @@ func TestNetworkIsGone(t *testing.T) {
 
 // An image whose file includes ours already is not changed.
 func TestInclude(t *testing.T) {
+	t.Parallel()
 	for name, line := range map[string]string{
 		"Glob":     "source /etc/network/interfaces.d/*",
 		"Relative": "source interfaces.d/*",
@@ -577,12 +580,13 @@ func TestFilesRefuses(t *testing.T) {
 // gone, and then nothing of it is left. Gateways are on loopback, since the
 // script asks them.
 func TestHandover(t *testing.T) {
+	t.Parallel()
 	storage := pooltest.With(pooltest.Tagged("storage", "bond0", 1000, "127.60.10.0/24"), pooltest.Default)
 	pool := pooltest.Pool(spec.Layer2Bonded, []plan.Port{{Name: "bond0", Bonded: true, Layer2: true, Networks: []string{"storage"}}}, storage)
-	have := member("enp193s0f0np0", "0c:42:a1:00:00:10", "bond0").with(
-		bond("bond0", "127.0.0.11/31"), via("default", "127.0.0.10", "bond0"))
-	link := vlan("vlan1000", "bond0", 1000, "127.60.10.2/24")
-	after := link.with(via("default", "127.60.10.1", "vlan1000"))
+	have := member("enp193s0f0np0", "0c:42:a1:00:00:10").with(
+		bond("bond0", "127.0.0.11/31"), via("127.0.0.10", "bond0"))
+	link := vlan("vlan1000", 1000, "127.60.10.2/24")
+	after := link.with(via("127.60.10.1", "vlan1000"))
 	cases := map[string]struct {
 		reason              string
 		platform, networks  string

@@ -25,25 +25,36 @@ func parts() map[string][]string {
 }
 
 func main() {
-	for name, from := range parts() {
-		if err := assemble(name, from); err != nil {
-			fmt.Fprintln(os.Stderr, "assemble:", err)
-			os.Exit(1)
-		}
+	root, err := os.OpenRoot(".")
+	if err == nil {
+		err = assembleAll(root)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "assemble:", err)
+		os.Exit(1)
 	}
 }
 
+func assembleAll(root *os.Root) error {
+	for name, from := range parts() {
+		if err := assemble(root, name, from); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // assemble the named script in the folder assembled, from files in parts.
-func assemble(name string, from []string) error {
+func assemble(root *os.Root, name string, from []string) error {
 	var texts []string
 	for _, part := range from {
-		text, err := os.ReadFile("parts/" + part)
+		text, err := root.ReadFile("parts/" + part)
 		if err != nil {
 			return fmt.Errorf("cannot read a part of %q: %w", name, err)
 		}
 		texts = append(texts, string(text))
 	}
-	if err := os.WriteFile("assembled/"+name, []byte(join(texts)), 0o644); err != nil {
+	if err := root.WriteFile("assembled/"+name, []byte(join(texts)), 0o644); err != nil {
 		return fmt.Errorf("cannot write %q: %w", name, err)
 	}
 	return nil
