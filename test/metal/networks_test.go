@@ -391,7 +391,7 @@ func TestVRFGatewayLife(t *testing.T) {
 	id := w.cloud.Snapshot().VRFGateways[0].GetId()
 	get := func() (*metalv1.VrfMetalGateway, int) {
 		g, resp, err := w.client.MetalGatewaysApi.FindMetalGatewayById(w.ctx, id).Include(gatewayParts).Execute()
-		if resp != nil && resp.StatusCode != 200 {
+		if resp != nil && resp.StatusCode != http.StatusOK {
 			return nil, resp.StatusCode
 		}
 		must(w, g, err)

@@ -211,7 +211,7 @@ func serve(c *metal.Cloud, method, path, body string) (status int, answer string
 	req.Header.Set("X-Auth-Token", "any")
 	rec := httptest.NewRecorder()
 	defer func() {
-		if p := recover(); p != nil && p != http.ErrAbortHandler {
+		if p := recover(); p != nil && fmt.Sprint(p) != http.ErrAbortHandler.Error() {
 			panic(p)
 		}
 	}()

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -279,5 +278,3 @@ func (s *server) shape(port string) shape {
 	}
 	return out
 }
-
-func vnid(n int32) string { return strconv.Itoa(int(n)) }

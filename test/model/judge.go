@@ -101,7 +101,7 @@ func (r *run) judgeChange(key string, seen, wanted *structpb.Struct) {
 		r.violation("%s changes in place", key)
 	}
 	id := text(seen, "metadata", "annotations", externalName)
-	if _, real := r.w.cloud.vlans[id]; real && externalOf(wanted) != id {
+	if _, there := r.w.cloud.vlans[id]; there && externalOf(wanted) != id {
 		r.violation("%s is VLAN %s and would be %q", key, id, externalOf(wanted))
 	}
 }

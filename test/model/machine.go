@@ -112,9 +112,6 @@ func (w *World) endMachine(m *machine) {
 	}
 }
 
-// exists says whether anybody still lists the machine.
-func (m *machine) exists() bool { return m.packet || m.visible }
-
 // read is the Machine or PacketMachine as the API serves it.
 func (m *machine) read(kind string) *structpb.Struct {
 	if v := m.views[kind]; v != nil {
