@@ -139,7 +139,7 @@ func (c *cloud) tick(s *server) {
 	switch {
 	case !s.deletion.IsZero() && !c.w.now.Before(s.deletion):
 		s.gone = true
-		c.w.log("server of machine %s is gone", s.name)
+		c.w.logf("server of machine %s is gone", s.name)
 		c.w.note("server gone")
 		for _, p := range s.ports {
 			delete(c.ports, p.id)
@@ -225,14 +225,14 @@ func (s *server) eventList() fields {
 func (c *cloud) deliver(s *server, addresses map[string]string) {
 	for key, a := range addresses {
 		if old := s.ever[key]; old != "" && old != a {
-			c.w.violation("machine %s had %s for %s and is given %s", s.name, old, key, a)
+			c.w.violationf("machine %s had %s for %s and is given %s", s.name, old, key, a)
 		}
 		if s.ever[key] == a {
 			continue
 		}
 		s.ever[key] = a
 		c.w.note("address delivered")
-		c.w.log("server of machine %s is given %s", s.name, a)
+		c.w.logf("server of machine %s is given %s", s.name, a)
 		c.take(s, key, a)
 	}
 	if !maps.Equal(s.customData, addresses) {
@@ -245,7 +245,7 @@ func (c *cloud) deliver(s *server, addresses map[string]string) {
 func (c *cloud) take(s *server, key, a string) {
 	var vxlan int
 	if _, err := fmt.Sscanf(key, "vlan%d.", &vxlan); err != nil {
-		c.w.violation("machine %s is given an address under the unknown key %q", s.name, key)
+		c.w.violationf("machine %s is given an address under the unknown key %q", s.name, key)
 		return
 	}
 	bare, _, _ := strings.Cut(a, "/")
@@ -256,7 +256,7 @@ func (c *cloud) take(s *server, key, a string) {
 	c.holders[p] = slices.DeleteFunc(c.holders[p], func(other *server) bool { return !other.blocks(c.w.now) })
 	for _, other := range c.holders[p] {
 		if !other.owner.deleted && !s.owner.deleted {
-			c.w.violation("machine %s of %s is given %s on VLAN %d, which machine %s of %s has or has just had",
+			c.w.violationf("machine %s of %s is given %s on VLAN %d, which machine %s of %s has or has just had",
 				s.name, s.owner.name, a, vxlan, other.name, other.owner.name)
 		}
 	}

@@ -57,10 +57,10 @@ func (w *World) tickCluster(o *composed) {
 	})
 }
 
-func (w *World) kubeconfig(s *fnv1.ResourceSelector) *structpb.Struct {
+func (w *World) kubeconfig(s *fnv1.ResourceSelector) []*structpb.Struct {
 	for _, o := range w.objects {
 		if o.kind == "Cluster" && o.name+"-kubeconfig" == s.GetMatchName() && o.status != nil {
-			return kubeconfig(o)
+			return []*structpb.Struct{kubeconfig(o)}
 		}
 	}
 	return nil

@@ -74,7 +74,7 @@ func (w *World) apply(c *Composite, key string, body *structpb.Struct) *composed
 		o.owner, o.key = c, key
 	}
 	if o.owner != c {
-		w.violation("%s %s belongs to composite %s, and %s wants it too", r.kind, r.name, o.owner.name, c.name)
+		w.violationf("%s %s belongs to composite %s, and %s wants it too", r.kind, r.name, o.owner.name, c.name)
 		return o
 	}
 	if o.body != nil && o.key == key && !o.orphan && same(o.body, body) && o.external == externalOf(body) {

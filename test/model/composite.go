@@ -24,11 +24,6 @@ type Composite struct {
 	deletedWrite int
 	// lists are the required resources as they were read last.
 	lists map[string]*fnv1.Resources
-	// delivered counts, for bounded waiting, how often it was reconciled since
-	// the world came to rest.
-	runs int
-	// cluster is the name of its Cluster, once the function has said so.
-	cluster string
 	// booting is what machines made of a bootstrap template wait for, by the
 	// template's name; the control plane's is under its pool's name.
 	booting map[string][]want
@@ -58,7 +53,7 @@ func (w *World) create(name string, s *spec) *Composite {
 	}
 	w.composites = append(w.composites, c)
 	w.write(c, version{spec: s})
-	w.log("new %s: %s", c, s)
+	w.logf("new %s: %s", c, s)
 	return c
 }
 
@@ -113,7 +108,7 @@ func (c *Composite) metadata() *structpb.Struct {
 func (w *World) edit(c *Composite, s *spec) {
 	v := *c.now()
 	v.spec = s
-	w.log("edit of %s: %s", c, s)
+	w.logf("edit of %s: %s", c, s)
 	w.write(c, v)
 }
 
@@ -130,7 +125,7 @@ func (w *World) loseStatus(c *Composite, part string) {
 	}
 	w.cloud.forgetReleased(c)
 	w.note("status lost")
-	w.log("%s loses its status (%s)", c, part)
+	w.logf("%s loses its status (%s)", c, part)
 	w.write(c, v)
 }
 
@@ -139,7 +134,7 @@ func (w *World) loseStatus(c *Composite, part string) {
 func (w *World) delete(c *Composite) {
 	w.writes++
 	c.deleted, c.deletedWrite = true, w.writes
-	w.log("%s is deleted", c)
+	w.logf("%s is deleted", c)
 	for _, o := range slices.Clone(w.objects) {
 		if o.owner == c {
 			w.remove(o)

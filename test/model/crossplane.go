@@ -69,7 +69,6 @@ func (w *World) Reconcile(c *Composite, t Trouble) {
 	if c.deleted {
 		return
 	}
-	c.runs++
 	w.note("reconcile")
 	own := c.now()
 	if t.OldComposite && len(c.history) > 1 {
@@ -83,10 +82,10 @@ func (w *World) Reconcile(c *Composite, t Trouble) {
 	if !run.call() {
 		return
 	}
-	w.log("reconcile of %s: %s", c, t)
+	w.logf("reconcile of %s: %s", c, t)
 	run.judge()
 	if run.fatal() {
-		w.log("refused: %v", run.rsp.GetResults())
+		w.logf("refused: %v", run.rsp.GetResults())
 		w.note("refused")
 		w.writeConditions(c, run.rsp)
 		return
@@ -140,7 +139,7 @@ func (r *run) call() bool {
 		r.req.Desired = &fnv1.State{}
 		rsp, err := r.w.fn.RunFunction(context.Background(), r.req)
 		if err != nil {
-			r.w.violation("%s: the function returned an error: %v", r.c, err)
+			r.w.violationf("%s: the function returned an error: %v", r.c, err)
 			return false
 		}
 		r.rsp = rsp
@@ -150,7 +149,7 @@ func (r *run) call() bool {
 		asked = rsp.GetRequirements()
 		r.fetch(asked)
 	}
-	r.w.violation("%s: requirements did not settle", r.c)
+	r.w.violationf("%s: requirements did not settle", r.c)
 	return false
 }
 
@@ -187,36 +186,57 @@ func (r *run) fetch(asked *fnv1.Requirements) {
 
 // list the objects that a selector selects.
 func (w *World) list(r *run, s *fnv1.ResourceSelector) *fnv1.Resources {
+	found := w.find(r, s)
+	out := &fnv1.Resources{Items: make([]*fnv1.Resource, 0, len(found))}
+	for _, o := range found {
+		out.Items = append(out.GetItems(), &fnv1.Resource{Resource: o})
+	}
+	return out
+}
+
+func (w *World) find(r *run, s *fnv1.ResourceSelector) []*structpb.Struct {
 	cluster := s.GetMatchLabels().GetLabels()[clusterLabel]
-	out := &fnv1.Resources{}
-	add := func(o *structpb.Struct) { out.Items = append(out.Items, &fnv1.Resource{Resource: o}) }
 	switch s.GetKind() {
 	case compositeKind:
-		for _, c := range w.composites {
-			if v := c.asOf(r.asOf); v != nil {
-				add(c.read(v))
-			}
-		}
+		return w.compositesAsOf(r.asOf)
 	case "Machine", "PacketMachine":
-		r.c.cluster = cluster
-		for _, m := range w.machines {
-			if m.cluster == cluster && (s.GetKind() == "Machine" && m.visible || s.GetKind() == "PacketMachine" && m.packet) {
-				add(m.read(s.GetKind()))
-			}
-		}
+		return w.listMachines(cluster, s.GetKind())
 	case "MachineSet":
-		for _, ms := range w.sets {
-			if ms.cluster == cluster {
-				add(ms.read(w))
-			}
-		}
+		return w.listSets(cluster)
 	case "IPAddress":
-		for _, a := range w.pools.bound() {
-			add(a)
-		}
+		return w.pools.bound()
 	case "Secret":
-		if v := w.kubeconfig(s); v != nil {
-			add(v)
+		return w.kubeconfig(s)
+	default:
+		return nil
+	}
+}
+
+func (w *World) compositesAsOf(write int) []*structpb.Struct {
+	var out []*structpb.Struct
+	for _, c := range w.composites {
+		if v := c.asOf(write); v != nil {
+			out = append(out, c.read(v))
+		}
+	}
+	return out
+}
+
+func (w *World) listMachines(cluster, kind string) []*structpb.Struct {
+	var out []*structpb.Struct
+	for _, m := range w.machinesOf(cluster, "") {
+		if kind == "Machine" && m.visible || kind == "PacketMachine" && m.packet {
+			out = append(out, m.read(kind))
+		}
+	}
+	return out
+}
+
+func (w *World) listSets(cluster string) []*structpb.Struct {
+	var out []*structpb.Struct
+	for _, ms := range w.sets {
+		if ms.cluster == cluster {
+			out = append(out, ms.read(w))
 		}
 	}
 	return out
@@ -228,7 +248,7 @@ func (r *run) apply() {
 	for _, key := range slices.Sorted(maps.Keys(r.observed)) {
 		if _, stays := desired[key]; !stays {
 			r.w.note("given up: " + r.observed[key].kind)
-			r.w.log("%s gives up %s", r.c, key)
+			r.w.logf("%s gives up %s", r.c, key)
 			r.w.remove(r.observed[key])
 		}
 	}
@@ -293,7 +313,7 @@ func (r *run) remember(o *composed) {
 func (r *run) writeStatus() {
 	r.c.last = r.rsp
 	status := object(r.rsp.GetDesired().GetComposite().GetResource(), "status")
-	r.w.log("%s records %s", r.c, record(status))
+	r.w.logf("%s records %s", r.c, record(status))
 	v := *r.c.now()
 	if !same(v.status, status) {
 		v.status = status

@@ -34,7 +34,7 @@ func (r *run) judge() {
 			continue
 		}
 		if why := r.mustStay(seen); why != "" {
-			r.violation("%s is given up, but %s", key, why)
+			r.violationf("%s is given up, but %s", key, why)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(desired)) {
@@ -45,8 +45,8 @@ func (r *run) judge() {
 	r.judgeRecord()
 }
 
-func (r *run) violation(format string, args ...any) {
-	r.w.violation("%s: %s", r.c, fmt.Sprintf(format, args...))
+func (r *run) violationf(format string, args ...any) {
+	r.w.violationf("%s: %s", r.c, fmt.Sprintf(format, args...))
 }
 
 // judgeRefusal: what is valid is accepted, and what is not is refused.
@@ -54,9 +54,9 @@ func (r *run) judgeRefusal() {
 	broken := r.own.spec.broken
 	switch {
 	case r.fatal() && !broken:
-		r.violation("a valid claim is refused: %v", r.rsp.GetResults())
+		r.violationf("a valid claim is refused: %v", r.rsp.GetResults())
 	case !r.fatal() && broken:
-		r.violation("an invalid claim is accepted")
+		r.violationf("an invalid claim is accepted")
 	}
 }
 
@@ -65,7 +65,7 @@ func (r *run) judgeRefusal() {
 func (r *run) judgeDeterminism() {
 	before, err := deterministic.Marshal(r.req)
 	if err != nil {
-		r.violation("%v", err)
+		r.violationf("%v", err)
 		return
 	}
 	again := proto.CloneOf(r.req)
@@ -76,16 +76,16 @@ func (r *run) judgeDeterminism() {
 	fresh := function.New(logging.NewNopLogger(), r.w.Now)
 	rsp, err := fresh.RunFunction(context.Background(), again)
 	if err != nil {
-		r.violation("the function returned an error: %v", err)
+		r.violationf("the function returned an error: %v", err)
 		return
 	}
 	first, errFirst := deterministic.Marshal(r.rsp)
 	second, errSecond := deterministic.Marshal(rsp)
 	if errFirst != nil || errSecond != nil || !bytes.Equal(first, second) {
-		r.violation("the same request is answered differently:\n%v\n%v", r.rsp, rsp)
+		r.violationf("the same request is answered differently:\n%v\n%v", r.rsp, rsp)
 	}
 	if after, err := deterministic.Marshal(r.req); err != nil || !bytes.Equal(before, after) {
-		r.violation("the function has changed its request")
+		r.violationf("the function has changed its request")
 	}
 }
 
@@ -95,14 +95,14 @@ var deterministic = proto.MarshalOptions{Deterministic: true}
 // outside its external name.
 func (r *run) judgeChange(key string, seen, wanted *structpb.Struct) {
 	if was, is := text(seen, "metadata", "name"), text(wanted, "metadata", "name"); was != is {
-		r.violation("%s is named %s and would be %s", key, was, is)
+		r.violationf("%s is named %s and would be %s", key, was, is)
 	}
 	if strings.HasSuffix(text(seen, "kind"), "Template") && !same(object(seen, "spec"), object(wanted, "spec")) {
-		r.violation("%s changes in place", key)
+		r.violationf("%s changes in place", key)
 	}
 	id := text(seen, "metadata", "annotations", externalName)
-	if _, there := r.w.cloud.vlans[id]; there && externalOf(wanted) != id {
-		r.violation("%s is VLAN %s and would be %q", key, id, externalOf(wanted))
+	if _, exists := r.w.cloud.vlans[id]; exists && externalOf(wanted) != id {
+		r.violationf("%s is VLAN %s and would be %q", key, id, externalOf(wanted))
 	}
 }
 
@@ -263,12 +263,12 @@ func (r *run) judgeDelivery(key string, body *structpb.Struct) {
 	after := payloadOf(body)
 	for k, a := range after {
 		if before[k] != a && !r.own.holds(machine, k, a) {
-			r.violation("%s delivers %s, which the record that was seen does not hold", key, a)
+			r.violationf("%s delivers %s, which the record that was seen does not hold", key, a)
 		}
 	}
 	for k, a := range before {
 		if after[k] != a && after[k] != "" {
-			r.violation("%s changes %s from %s to %q", key, k, a, after[k])
+			r.violationf("%s changes %s from %s to %q", key, k, a, after[k])
 		}
 	}
 }
@@ -310,11 +310,11 @@ func (r *run) judgeChoice(key, a string) {
 			}
 			for host := range lastHostIPv6 + 1 {
 				if address(n.vxlan, host, ipv6) == a && !n.usable(p, host, ipv6) {
-					r.violation("%s gets %s, which is not in its range", key, a)
+					r.violationf("%s gets %s, which is not in its range", key, a)
 				}
 			}
 			return
 		}
 	}
-	r.violation("%s gets %s without a network", key, a)
+	r.violationf("%s gets %s without a network", key, a)
 }

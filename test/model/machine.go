@@ -45,7 +45,7 @@ func (w *World) newMachine(m machine) {
 	m.created, m.packet, m.views = w.now, true, map[string]*structpb.Struct{}
 	w.machines = append(w.machines, &m)
 	w.note("machine made")
-	w.log("machine %s is made", m.name)
+	w.logf("machine %s is made", m.name)
 	w.changed()
 }
 
@@ -103,7 +103,7 @@ func (w *World) endMachine(m *machine) {
 		w.touched(m)
 	default:
 		w.note("machine gone")
-		w.log("machine %s is gone", m.name)
+		w.logf("machine %s is gone", m.name)
 		w.machines = slices.DeleteFunc(w.machines, func(other *machine) bool { return other == m })
 		if m.server != nil {
 			m.server.machineGone = w.now

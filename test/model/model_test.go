@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 
 const (
 	// quick is how many steps are taken unless MODEL_STEPS says otherwise.
-	quick = 3000
+	quick = 2000
 	// sequence is how many steps are drawn before a world is left to settle.
 	sequence = 250
 	// workers drive worlds side by side.
@@ -56,6 +56,7 @@ func (a *tally) taken() int {
 // one step of one controller, or one reconcile. MODEL_SEED repeats the worlds of
 // a failure, which prints it.
 func TestWorld(t *testing.T) {
+	t.Parallel()
 	steps, n := envInt(t, "MODEL_STEPS", quick), workers
 	if seed := os.Getenv("MODEL_SEED"); seed != "" {
 		set(t, "rapid.seed", seed)

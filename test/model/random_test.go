@@ -113,7 +113,7 @@ func (d *driver) step() {
 		d.createClaim()
 		return
 	}
-	d.w.log("-- %s", a.name)
+	d.w.logf("-- %s", a.name)
 	a.do(d)
 }
 
@@ -164,7 +164,7 @@ func (d *driver) trouble() Trouble {
 
 // keys of the composed objects of all claims.
 func (d *driver) keys() []string {
-	var out []string
+	out := make([]string, 0, len(d.w.objects))
 	for _, o := range d.w.objects {
 		out = append(out, o.key)
 	}

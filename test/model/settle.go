@@ -28,9 +28,6 @@ func (w *World) Settle() int {
 			w.deleteMachine(m)
 		}
 	}
-	for _, c := range w.composites {
-		c.runs = 0
-	}
 	steps, quiet := 0, 0
 	for range settleRounds {
 		if len(w.violations) > 0 {
@@ -54,7 +51,7 @@ func (w *World) Settle() int {
 		}
 		w.Advance(CoolDown / 2)
 	}
-	w.violation("the world does not come to rest")
+	w.violationf("the world does not come to rest")
 	return steps
 }
 
@@ -79,12 +76,12 @@ func (w *World) judgeRest() {
 func (w *World) judgeGone(c *Composite) {
 	for _, o := range w.objects {
 		if o.owner == c {
-			w.violation("%s is gone, and %s %s is still there", c, o.kind, o.name)
+			w.violationf("%s is gone, and %s %s is still there", c, o.kind, o.name)
 		}
 	}
 	for _, s := range w.cloud.servers {
 		if s.owner == c {
-			w.violation("%s is gone, and server %s still runs", c, s.name)
+			w.violationf("%s is gone, and server %s still runs", c, s.name)
 		}
 	}
 }
@@ -116,10 +113,10 @@ func (w *World) judgeAddresses(c *Composite) {
 			case held == "":
 				w.note("at rest without an address")
 				if free := w.free(v.spec, p, want); free != "" {
-					w.violation("machine %s of %s has no address %s, though %s is free", m.name, c, key, free)
+					w.violationf("machine %s of %s has no address %s, though %s is free", m.name, c, key, free)
 				}
 			case m.server != nil && m.server.customData[key] != held:
-				w.violation("machine %s of %s holds %s for %s, and its server was sent %q", m.name, c, held, key, m.server.customData[key])
+				w.violationf("machine %s of %s holds %s for %s, and its server was sent %q", m.name, c, held, key, m.server.customData[key])
 			}
 		}
 	}
@@ -170,11 +167,12 @@ func (w *World) judgeLeftovers(c *Composite) {
 			continue
 		}
 		if why := w.leftover(c, o); why != "" {
-			w.violation("%s: %s %s is left over: %s", c, o.kind, o.name, why)
+			w.violationf("%s: %s %s is left over: %s", c, o.kind, o.name, why)
 		}
 	}
 }
 
+// hasOrphans says whether a claim has objects that Crossplane has lost sight of.
 func (w *World) hasOrphans(c *Composite) bool {
 	return slices.ContainsFunc(w.objects, func(o *composed) bool { return o.owner == c && o.orphan })
 }
@@ -262,7 +260,7 @@ func (w *World) judgePorts(c *Composite) {
 			want := w.vlansOn(s, p.port(name))
 			have := slices.Sorted(slices.Values(m.server.ports[name].vlans))
 			if !slices.Equal(want, have) {
-				w.violation("%s: port %s of machine %s carries VLANs %v and should carry %v", c, name, m.name, have, want)
+				w.violationf("%s: port %s of machine %s carries VLANs %v and should carry %v", c, name, m.name, have, want)
 			}
 		}
 	}
@@ -291,10 +289,10 @@ func (w *World) judgeReady(c *Composite) {
 	}
 	isReady := c.last.GetDesired().GetComposite().GetReady() == fnv1.Ready_READY_TRUE
 	if complete && !isReady {
-		w.violation("%s has all its machines and is not ready: %s", c, messages(c.now().conditions))
+		w.violationf("%s has all its machines and is not ready: %s", c, messages(c.now().conditions))
 	}
 	if !complete && isReady {
-		w.violation("%s does not have all its machines and is ready", c)
+		w.violationf("%s does not have all its machines and is ready", c)
 	}
 }
 

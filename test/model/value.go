@@ -73,8 +73,9 @@ func object(s *structpb.Struct, path ...string) *structpb.Struct {
 
 // texts of the list at a path.
 func texts(s *structpb.Struct, path ...string) []string {
-	var out []string
-	for _, v := range at(s, path...).GetListValue().GetValues() {
+	values := at(s, path...).GetListValue().GetValues()
+	out := make([]string, 0, len(values))
+	for _, v := range values {
 		out = append(out, v.GetStringValue())
 	}
 	return out

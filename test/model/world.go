@@ -86,7 +86,7 @@ func (w *World) Advance(d time.Duration) { w.now = w.now.Add(d) }
 // Violations are what must never happen and did, each a sentence.
 func (w *World) Violations() []string { return w.violations }
 
-func (w *World) violation(format string, args ...any) {
+func (w *World) violationf(format string, args ...any) {
 	w.violations = append(w.violations, fmt.Sprintf("%s: ", w.now.Format("15:04:05"))+fmt.Sprintf(format, args...))
 }
 
@@ -97,7 +97,7 @@ func (w *World) Happened() map[string]int { return w.happened }
 
 func (w *World) note(what string) { w.happened[what]++ }
 
-func (w *World) log(format string, args ...any) {
+func (w *World) logf(format string, args ...any) {
 	if w.Log != nil {
 		w.Log("%s "+format, append([]any{w.now.Format("15:04:05")}, args...)...)
 	}
