@@ -397,7 +397,7 @@ func TestListDevices(t *testing.T) {
 			t.Errorf("%s: %d devices, want %d", name, got.Meta.GetTotal(), tc.want)
 		}
 	}
-	if _, resp, _ := w.client.DevicesApi.FindProjectDevices(w.ctx, "x").Execute(); resp.StatusCode != 404 {
+	if _, resp, _ := w.client.DevicesApi.FindProjectDevices(w.ctx, "x").Execute(); resp.StatusCode != http.StatusNotFound {
 		t.Errorf("devices of no project: %d", resp.StatusCode)
 	}
 }
