@@ -56,7 +56,6 @@ func (a *tally) taken() int {
 // one step of one controller, or one reconcile. MODEL_SEED repeats the worlds of
 // a failure, which prints it.
 func TestWorld(t *testing.T) {
-	t.Parallel()
 	steps, n := envInt(t, "MODEL_STEPS", quick), workers
 	if seed := os.Getenv("MODEL_SEED"); seed != "" {
 		set(t, "rapid.seed", seed)
@@ -65,18 +64,7 @@ func TestWorld(t *testing.T) {
 	set(t, "rapid.checks", strconv.Itoa(steps/sequence+1))
 	set(t, "rapid.nofailfile", "true")
 	all, began := tally{happened: map[string]int{}}, time.Now()
-	t.Run("Random", func(t *testing.T) {
-		for i := range n {
-			t.Run(strconv.Itoa(i), func(t *testing.T) {
-				t.Parallel()
-				rapid.Check(t, func(rt *rapid.T) {
-					if all.taken() < steps {
-						live(rt, &all)
-					}
-				})
-			})
-		}
-	})
+	t.Run("Random", func(t *testing.T) { sideBySide(t, n, steps, &all) })
 	t.Logf("%d worlds, %d steps (%d of them to settle) in %s", all.worlds, all.steps, all.settling, time.Since(began).Round(time.Millisecond))
 	for _, what := range slices.Sorted(maps.Keys(all.happened)) {
 		t.Logf("%8d %s", all.happened[what], what)
@@ -88,6 +76,21 @@ func TestWorld(t *testing.T) {
 		if all.happened[what] == 0 {
 			t.Errorf("in %d steps it never happened: %s", all.steps, what)
 		}
+	}
+}
+
+// sideBySide lets n workers drive worlds until they have taken enough steps.
+func sideBySide(t *testing.T, n, steps int, all *tally) {
+	t.Helper()
+	for i := range n {
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			t.Parallel()
+			rapid.Check(t, func(rt *rapid.T) {
+				if all.taken() < steps {
+					live(rt, all)
+				}
+			})
+		})
 	}
 }
 
