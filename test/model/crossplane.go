@@ -333,6 +333,7 @@ func (w *World) writeConditions(c *Composite, rsp *fnv1.RunFunctionResponse) {
 		s := structOf(fields{
 			"type": cond.GetType(), "status": conditionStatus[cond.GetStatus()],
 			"reason": cond.GetReason(), "message": cond.GetMessage(),
+			"lastTransitionTime": transition,
 		})
 		differs = differs || !same(v.conditions[cond.GetType()], s)
 		v.conditions[cond.GetType()] = s
@@ -341,6 +342,9 @@ func (w *World) writeConditions(c *Composite, rsp *fnv1.RunFunctionResponse) {
 		w.write(c, v)
 	}
 }
+
+// transition is when conditions change: nothing here asks for the true time.
+const transition = "2026-01-02T12:00:00Z"
 
 var conditionStatus = map[fnv1.Status]string{
 	fnv1.Status_STATUS_CONDITION_TRUE:    "True",
