@@ -93,9 +93,9 @@ lint: ## Check formatting, modules, Go and shell.
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [[ -z $$unformatted ]] || { echo "run gofmt -w on:" $$unformatted; exit 1; }
 	@for m in $(MODULES); do (cd $$m && go mod tidy -diff) || { echo "run go mod tidy in $$m"; exit 1; }; done
 	go vet ./...
-	@lint=$$(test/tools/tool golangci-lint); for m in $(MODULES); do \
-		[[ -n $$(cd $$m && go list ./... 2>/dev/null) ]] || continue; \
-		echo "== golangci-lint $$m"; (cd $$m && "$$lint" run --allow-parallel-runners --config "$(CURDIR)/.golangci.yml" ./...); done
+	@lint=$$(test/tools/tool golangci-lint); "$$lint" run --config .golangci.yml ./...
+	@for m in $(filter-out .,$(MODULES)); do \
+		[[ -z $$(cd $$m && go list ./... 2>/dev/null) ]] || { echo "== go vet $$m"; (cd $$m && go vet ./...); }; done
 	shellcheck $$(git ls-files -z | LC_ALL=C xargs -0 awk 'FNR == 1 && /^#!.*[\/ ](ba|da)?sh/ {print FILENAME} {nextfile}')
 
 .PHONY: image
