@@ -96,7 +96,7 @@ lint: ## Check formatting, modules, Go and shell.
 	@lint=$$(test/tools/tool golangci-lint); "$$lint" run --config .golangci.yml ./...
 	@for m in $(filter-out .,$(MODULES)); do \
 		[[ -z $$(cd $$m && go list ./... 2>/dev/null) ]] || { echo "== go vet $$m"; (cd $$m && go vet ./...); }; done
-	shellcheck $$(git ls-files -z | LC_ALL=C xargs -0 awk 'FNR == 1 && /^#!.*[\/ ](ba|da)?sh/ {print FILENAME} {nextfile}')
+	shellcheck --severity=warning $$(git ls-files -z | LC_ALL=C xargs -0 awk 'FNR == 1 && /^#!.*[\/ ](ba|da)?sh/ {print FILENAME} {nextfile}')
 
 .PHONY: image
 image: ## Build the runtime image as a tarball, with Go alone: _output/image-ARCH.tar.
