@@ -164,7 +164,7 @@ func untagged(port spec.Port, network string) bool {
 
 func (b builder) link(n spec.Network, pn spec.PortNetwork, mode spec.Mode) (Link, error) {
 	l := Link{
-		Network: n.Name, ID: int(n.VXLAN), VLAN: int(n.VXLAN), Interface: InterfaceName(n), MTU: int(n.MTU),
+		Network: n.Name, ID: int(n.VXLAN), VLAN: int(n.VXLAN), Interface: n.Interface(), MTU: int(n.MTU),
 		Assignment: assignment(n), NodeIP: pn.NodeIP, External: pn.AddressType == spec.AddressExternal,
 	}
 	if n.SourceRouting {
@@ -193,15 +193,6 @@ func assignmentRange(pn spec.PortNetwork) (netipx.IPRange, error) {
 		return netipx.IPRange{}, nil
 	}
 	return ipam.ParseRange(pn.AssignmentRange)
-}
-
-// InterfaceName of a network's VLAN interface: the claim's own, or one that
-// depends on nothing but the VLAN id.
-func InterfaceName(n spec.Network) string {
-	if n.InterfaceName != "" {
-		return n.InterfaceName
-	}
-	return fmt.Sprintf("vlan%d", n.VXLAN)
 }
 
 // AddressKey names an address of a machine by VLAN id and family, for example
