@@ -19,10 +19,14 @@ const MaxCount int64 = 1<<53 - 1
 
 // ParseRange reads "a-b" (both ends included), a single address, or a CIDR,
 // of either address family. It refuses reversed ranges, mixed families, zones,
-// IPv4 addresses written as IPv6, and CIDRs with host bits set, since the
-// author may have meant the one address or the whole network.
+// ranges that begin or end among IPv4 addresses written as IPv6, and CIDRs with
+// host bits set, since the author may have meant the one address or the whole
+// network.
 func ParseRange(s string) (netipx.IPRange, error) {
 	r, err := parseRange(s)
+	if err == nil && (r.From().Is4In6() || r.To().Is4In6()) {
+		err = fmt.Errorf("it reaches into ::ffff:0:0/96, where IPv4 addresses are written as IPv6: %s", r)
+	}
 	if err != nil {
 		return netipx.IPRange{}, fmt.Errorf("cannot parse address range %q: %w", s, err)
 	}

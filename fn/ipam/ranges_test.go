@@ -68,6 +68,7 @@ func TestParseRange(t *testing.T) {
 		"Mixed":          {"A range is of one family.", "10.60.10.2-2001:db8::1", want{err: "one end is IPv4, the other IPv6"}},
 		"MixedReversed":  {"Mixed is said before reversed.", "2001:db8::1-10.60.10.2", want{err: "one end is IPv4, the other IPv6"}},
 		"Mapped":         {"An IPv4 address in IPv6 clothes would be of the wrong family.", "::ffff:10.60.10.2", want{err: "::ffff:"}},
+		"EndsMapped":     {"::/80 ends at ::ffff:255.255.255.255, which could not be read back.", "::/80", want{err: "::ffff:"}},
 		"MappedCIDR":     {"The same for a CIDR.", "::ffff:10.60.10.0/120", want{err: "::ffff:"}},
 		"Zone":           {"A zone is local to one host.", "fe80::1%eth0", want{err: "zone"}},
 		"ZoneDash":       {"A zone may contain a dash.", "fe80::1%a-b", want{err: "zone"}},

@@ -26,7 +26,7 @@ var reservedTable = []struct {
 	{netip.MustParsePrefix("169.254.0.0/16"), "link-local addresses"},
 	{netip.MustParsePrefix("224.0.0.0/4"), "multicast"},
 	{netip.MustParsePrefix("240.0.0.0/4"), "future use"},
-	{netip.MustParsePrefix("::/127"), "this host and loopback"},
+	{netip.MustParsePrefix("::/16"), "loopback and for IPv4 addresses written as IPv6"},
 	{netip.MustParsePrefix("fe80::/10"), "link-local addresses"},
 	{netip.MustParsePrefix("ff00::/8"), "multicast"},
 }
