@@ -47,6 +47,7 @@ var mayImport = map[string][]string{
 	// Neutral: they know neither Crossplane nor Cluster API nor a platform.
 	"fn/object":    {},
 	"fn/keep":      {"fn/object"},
+	"fn/change":    {"fn/keep"},
 	"fn/ipam":      {netipx},
 	"fn/plan":      {"fn/ipam", "fn/spec", netipx},
 	"fn/osnet":     {"fn/osnet", "fn/plan", "fn/ipam", "fn/spec", encodeYAML},
@@ -68,6 +69,8 @@ var mustNotReach = []struct {
 	{"fn/object", "k8s.io", "it is a leaf: whatever it imported, everything would"},
 	{"fn/ipam", "k8s.io", "it knows addresses and strings, no machines and no objects"},
 	{"fn/ipam", module + "fn", "it must serve any other allocator of addresses"},
+	{"fn/change", "k8s.io", "what becomes of a cluster follows from values alone"},
+	{"fn/change", crossplane, "what becomes of a cluster follows from values alone"},
 	{"fn/spec", crossplane, "the claim's rules hold wherever a claim is read"},
 	{"fn/spec", clusterAPI, "a claim is about a cluster, not about Cluster API's objects"},
 	{"fn/spec", equinixSDK, "rules must be checked without an API"},

@@ -1,0 +1,45 @@
+package keep
+
+// Kinds of the objects that make machines.
+const (
+	kindControlPlane = "KubeadmControlPlane"
+	kindDeployment   = "MachineDeployment"
+)
+
+// RolledFields are the fields of an object that makes machines by which a
+// rollout begins: when one of them changes, every machine is replaced. Everything
+// else of it is carried to machines in place or concerns only the next ones. An
+// object of another kind has none. For a MachineDeployment see
+// MachineTemplateUpToDate in
+// https://github.com/kubernetes-sigs/cluster-api/blob/v1.14.2/core/reconcilers/machinedeployment/mdutil/util.go,
+// for a KubeadmControlPlane UpToDate in
+// https://github.com/kubernetes-sigs/cluster-api/blob/v1.14.2/controlplane/kubeadm/pkg/filters.go.
+func RolledFields(kind string) [][]string {
+	switch kind {
+	case kindDeployment:
+		return [][]string{
+			{"spec", "template", "spec", "version"},
+			{"spec", "template", "spec", "bootstrap"},
+			{"spec", "template", "spec", "infrastructureRef"},
+			{"spec", "template", "spec", "failureDomain"},
+		}
+	case kindControlPlane:
+		return [][]string{
+			{"spec", "version"},
+			{"spec", "machineTemplate", "spec", "infrastructureRef"},
+			{"spec", "kubeadmConfigSpec"},
+		}
+	default:
+		return nil
+	}
+}
+
+// TemplateReferences are the fields in which objects that make machines name the
+// templates that they read.
+func TemplateReferences() [][]string {
+	return [][]string{
+		{"spec", "template", "spec", "infrastructureRef"},
+		{"spec", "template", "spec", "bootstrap", "configRef"},
+		{"spec", "machineTemplate", "spec", "infrastructureRef"},
+	}
+}
