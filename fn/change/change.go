@@ -93,16 +93,14 @@ type Field struct {
 // Between two desired states of the same composite: what changes, sorted by
 // key. Templates come and go with a rollout, so they have no effect themselves.
 func Between(before, after Objects) []Change {
-	d := differ{before: before, after: after}
-	return d.changes(equalDifference)
+	return differ{before: before, after: after, fields: equalDifference, rollout: equalDifference}.changes()
 }
 
 // Onto is what applying a desired state onto observed objects changes. A field
 // that the desired state does not name belongs to somebody else and counts for
 // nothing; so does what a field's default adds.
 func Onto(observed, desired Objects) []Change {
-	d := differ{before: observed, after: desired}
-	return d.changes(appliedDifference)
+	return differ{before: observed, after: desired, fields: appliedDifference, rollout: rolledDifference}.changes()
 }
 
 // Pools are the effects on each pool's machines, the hardest one where there
@@ -132,9 +130,13 @@ func Replaced(changes []Change) []string {
 // compare two objects and say where they differ.
 type compare func(before, after map[string]any) []Field
 
-type differ struct{ before, after Objects }
+type differ struct {
+	before, after Objects
+	// fields compares objects, and rollout what a rollout compares of them.
+	fields, rollout compare
+}
 
-func (d differ) changes(fields compare) []Change {
+func (d differ) changes() []Change {
 	keys := maps.Clone(d.before)
 	if keys == nil {
 		keys = Objects{}
@@ -153,11 +155,10 @@ func (d differ) changes(fields compare) []Change {
 			c.Action = Delete
 			d.deleted(&c)
 		default:
-			c.Action, c.Fields = Update, fields(was, is)
-			if len(c.Fields) == 0 {
+			c.Action = Update
+			if d.updated(&c, was, is); len(c.Fields) == 0 {
 				continue
 			}
-			d.updated(&c, was, is, fields)
 		}
 		out = append(out, c)
 	}
@@ -202,10 +203,11 @@ func (d differ) deleted(c *Change) {
 	}
 }
 
-func (d differ) updated(c *Change, was, is map[string]any, fields compare) {
+func (d differ) updated(c *Change, was, is map[string]any) {
+	c.Fields = d.fields(was, is)
 	switch c.Kind {
 	case controlPlane, deployment:
-		if rolled := d.rolled(c.Kind, was, is, fields); len(rolled) > 0 {
+		if rolled := d.rolled(c.Kind, was, is); len(rolled) > 0 {
 			c.Effect, c.Fields = Rolls, merged(c.Fields, rolled)
 			c.Why = "its servers are replaced, because " + inShort(rolled)
 			return
@@ -220,20 +222,20 @@ func (d differ) updated(c *Change, was, is map[string]any, fields compare) {
 
 // rolled are the fields by whose change an object that makes machines replaces
 // them all; none when it does not.
-func (d differ) rolled(kind string, was, is map[string]any, fields compare) []Field {
+func (d differ) rolled(kind string, was, is map[string]any) []Field {
 	var out []Field
 	for _, path := range keep.RolledFields(kind) {
-		for _, f := range fields(at(was, path...), at(is, path...)) {
+		for _, f := range d.rollout(at(was, path...), at(is, path...)) {
 			f.Path = strings.TrimSuffix(strings.Join(path, ".")+"."+f.Path, ".")
 			out = append(out, f)
 		}
 	}
-	return d.inTemplates(out, was, is, fields)
+	return d.inTemplates(out, was, is)
 }
 
 // inTemplates adds what differs inside the templates that a reference goes
 // from and to: their names alone tell nobody anything.
-func (d differ) inTemplates(rolled []Field, was, is map[string]any, fields compare) []Field {
+func (d differ) inTemplates(rolled []Field, was, is map[string]any) []Field {
 	out := rolled
 	for _, ref := range keep.TemplateReferences() {
 		before, after := at(was, ref...), at(is, ref...)
@@ -246,7 +248,7 @@ func (d differ) inTemplates(rolled []Field, was, is map[string]any, fields compa
 		if from == nil || to == nil {
 			continue
 		}
-		inside := fields(at(from, "spec", "template", "spec"), at(to, "spec", "template", "spec"))
+		inside := d.rollout(at(from, "spec", "template", "spec"), at(to, "spec", "template", "spec"))
 		if len(inside) > 0 {
 			out = slices.DeleteFunc(out, func(f Field) bool { return strings.HasPrefix(f.Path, strings.Join(ref, ".")) })
 		}

@@ -215,3 +215,18 @@ func TestOnto(t *testing.T) {
 		t.Errorf("what is applied onto an observed object and differs is a change: -want, +got:\n%s", diff)
 	}
 }
+
+// TestOntoTaints: a list that is not applied any more goes, and with it the
+// control plane's servers; a default that was filled in does not.
+func TestOntoTaints(t *testing.T) {
+	observed, desired := objects(t, running), objects(t, running)
+	registration := []string{"spec", "kubeadmConfigSpec", "joinConfiguration", "nodeRegistration"}
+	set(observed["control-plane"], "IfNotPresent", append(registration, "imagePullPolicy")...)
+	if got := change.Replaced(change.Onto(observed, desired)); len(got) != 0 {
+		t.Errorf("a default replaces nothing: got %v", got)
+	}
+	set(observed["control-plane"], []any{map[string]any{"key": "a", "effect": "NoSchedule"}}, append(registration, "taints")...)
+	if diff := cmp.Diff([]string{"control-plane"}, change.Replaced(change.Onto(observed, desired))); diff != "" {
+		t.Errorf("taints that are taken back replace the servers: -want, +got:\n%s", diff)
+	}
+}

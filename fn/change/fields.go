@@ -24,6 +24,15 @@ func appliedDifference(before, after map[string]any) []Field {
 	return w.sorted()
 }
 
+// rolledDifference is appliedDifference for the fields that a rollout compares:
+// there nobody else writes lists, so one that is not applied any more was ours
+// and goes.
+func rolledDifference(before, after map[string]any) []Field {
+	w := walk{applied: true, ownLists: true}
+	w.values("", value(before), value(after))
+	return w.sorted()
+}
+
 // value of an object that may be missing.
 func value(o map[string]any) any {
 	if o == nil {
@@ -36,7 +45,9 @@ func value(o map[string]any) any {
 type walk struct {
 	// applied ignores what only the first value has.
 	applied bool
-	fields  []Field
+	// ownLists counts lists that only the first value has all the same.
+	ownLists bool
+	fields   []Field
 }
 
 func (w *walk) sorted() []Field {
@@ -63,9 +74,14 @@ func (w *walk) values(path string, before, after any) {
 }
 
 func (w *walk) maps(path string, before, after map[string]any) {
-	names := maps.Clone(after)
-	if !w.applied {
-		maps.Copy(names, before)
+	names := map[string]bool{}
+	for name := range after {
+		names[name] = true
+	}
+	for name, v := range before {
+		if !w.applied || w.ownLists && hasList(v) {
+			names[name] = true
+		}
 	}
 	for name := range names {
 		if path == "" && name == "status" {
@@ -73,6 +89,21 @@ func (w *walk) maps(path string, before, after map[string]any) {
 		}
 		w.values(join(path, name), before[name], after[name])
 	}
+}
+
+// hasList says whether there is a list with something in it in a value.
+func hasList(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		return len(v) > 0
+	case map[string]any:
+		for _, item := range v {
+			if hasList(item) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // lists differ item by item where the items have names of their own, and place
