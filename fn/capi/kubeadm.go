@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -13,7 +12,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/l2cluster/function-l2cluster/fn/bootstrap"
 	"github.com/l2cluster/function-l2cluster/fn/osnet"
@@ -71,7 +69,7 @@ func controlPlaneConfig(p plan.Pool, m spec.Machines, b bootstrap.Bootstrap) (bo
 func workerConfig(p plan.Pool, m spec.Machines, b bootstrap.Bootstrap) (bootstrapv1.KubeadmConfigSpec, error) {
 	out := bootstrapv1.KubeadmConfigSpec{Format: bootstrapv1.CloudConfig}
 	args := slices.Clone(b.KubeletArgs)
-	if labels := registeredLabels(m.Labels); labels != "" {
+	if labels := spec.RegisteredLabels(m.Labels); labels != "" {
 		args = append(args, bootstrap.Arg{Name: "node-labels", Value: labels})
 	}
 	if hasNodeIP(p) {
@@ -120,41 +118,13 @@ func arguments(args []bootstrap.Arg) ([]bootstrapv1.Arg, error) {
 	return out, nil
 }
 
-// synced says whether Cluster API itself carries a label from machine to node,
-// at any time and without a new machine. The kubelet must not set some of them:
-// https://github.com/kubernetes-sigs/cluster-api/blob/v1.14.2/util/labels/helpers.go.
-func synced(label string) bool {
-	domain, _, _ := strings.Cut(label, "/")
-	if domain == clusterv1.NodeRoleLabelPrefix {
-		return true
-	}
-	for _, d := range []string{clusterv1.NodeRestrictionLabelDomain, clusterv1.ManagedNodeLabelDomain} {
-		if domain == d || strings.HasSuffix(domain, "."+d) {
-			return true
-		}
-	}
-	return false
-}
-
 // addSynced adds the node labels that machines carry.
 func addSynced(machine, node map[string]string) {
 	for name, value := range node {
-		if synced(name) {
+		if spec.SyncedLabel(name) {
 			machine[name] = value
 		}
 	}
-}
-
-// registeredLabels are the node labels that the kubelet registers, as its
-// argument, sorted.
-func registeredLabels(labels map[string]string) string {
-	var out []string
-	for _, name := range slices.Sorted(maps.Keys(labels)) {
-		if !synced(name) {
-			out = append(out, name+"="+labels[name])
-		}
-	}
-	return strings.Join(out, ",")
 }
 
 func taints(list []spec.Taint) []corev1.Taint {

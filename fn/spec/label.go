@@ -1,6 +1,8 @@
 package spec
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -47,7 +49,36 @@ func validateLabels(p pool) field.ErrorList {
 			errs = append(errs, field.Invalid(path, key, reason))
 		}
 	}
+	if registered := RegisteredLabels(p.Labels); len(errs) == 0 && len(registered) > maxRegistered {
+		errs = append(errs, field.Invalid(path, registered, fmt.Sprintf(
+			"the kubelet's argument for them has %d characters, and Cluster API accepts %d; give the nodes fewer or shorter labels, or put them below %s or %s, whose labels Cluster API sets",
+			len(registered), maxRegistered, syncedTable[0], syncedTable[1])))
+	}
 	return errs
+}
+
+// maxRegistered is how many characters the value of a kubelet's argument may have:
+// https://github.com/kubernetes-sigs/cluster-api/blob/v1.14.2/api/bootstrap/kubeadm/v1beta2/kubeadm_types.go.
+const maxRegistered = 1024
+
+// SyncedLabel says whether Cluster API itself carries a label from machine to
+// node, at any time and without a new machine; the kubelet must not set some of
+// them: https://cluster-api.sigs.k8s.io/reference/api/metadata-propagation.
+func SyncedLabel(key string) bool {
+	domain, _, _ := strings.Cut(key, "/")
+	return domain == roleDomain || inDomain(domain, syncedTable)
+}
+
+// RegisteredLabels are those of a node's labels that the kubelet registers, as
+// the value of its argument node-labels, sorted. Cluster API carries the others.
+func RegisteredLabels(labels map[string]string) string {
+	var out []string
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		if !SyncedLabel(key) {
+			out = append(out, key+"="+labels[key])
+		}
+	}
+	return strings.Join(out, ",")
 }
 
 // refusedLabel says why a node cannot get the label, or nothing.

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -99,6 +100,27 @@ func TestValidatePool(t *testing.T) {
 				}
 			}),
 			want: []string{general + ".labels: Too many"},
+		},
+		"LongLabels": {
+			reason: "12 labels of 63+1+23 characters and 11 commas are 1,055 for the kubelet; those that Cluster API sets do not count.",
+			change: worker(func(w *WorkerPool) {
+				w.Labels = map[string]string{}
+				for i := range 12 {
+					w.Labels[fmt.Sprintf("label-%02d-%s", i, strings.Repeat("k", 54))] = strings.Repeat("v", 23)
+					w.Labels[fmt.Sprintf("node.cluster.x-k8s.io/%02d", i)] = strings.Repeat("v", 63)
+				}
+			}),
+			want: []string{general + ".labels: Invalid value"},
+			says: "has 1055 characters, and Cluster API accepts 1024",
+		},
+		"LabelsThatFit": {
+			reason: "11 of them are 967.",
+			change: worker(func(w *WorkerPool) {
+				w.Labels = map[string]string{}
+				for i := range 11 {
+					w.Labels[fmt.Sprintf("label-%02d-%s", i, strings.Repeat("k", 54))] = strings.Repeat("v", 23)
+				}
+			}),
 		},
 		"Taints": {
 			reason: "Taints as in Kubernetes, each key and effect once.",

@@ -274,8 +274,9 @@ type File struct {
 	// +kubebuilder:default="0644"
 	// +kubebuilder:validation:Pattern=`^0[0-7]{3}$`
 	Permissions string `json:"permissions,omitempty"`
-	// Content of the file.
-	// +kubebuilder:validation:MaxLength=65536
+	// Content of the file, at most 7,680 bytes: more than that is more than
+	// Cluster API accepts of a file in base64.
+	// +kubebuilder:validation:MaxLength=7680
 	Content string `json:"content"`
 }
 

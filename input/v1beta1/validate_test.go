@@ -167,9 +167,44 @@ func TestValidate(t *testing.T) {
 		"FilePermissions": {
 			reason: "Permissions are octal; contents have a length.",
 			change: func(in *Input) {
-				in.Bootstrap.Files = []File{{Path: "/opt/a", Permissions: "755", Content: strings.Repeat("a", 65537)}}
+				in.Bootstrap.Files = []File{{Path: "/opt/a", Permissions: "755", Content: strings.Repeat("a", 7681)}}
 			},
-			want: []string{"input.bootstrap.files[0].content: Too long", "input.bootstrap.files[0].permissions: Invalid value"},
+			want: []string{"input.bootstrap.files[0].content: Invalid value", "input.bootstrap.files[0].permissions: Invalid value"},
+		},
+		"LongestFile": {
+			reason: "7,680 bytes are 10,240 characters in base64, which Cluster API accepts.",
+			change: func(in *Input) {
+				in.Bootstrap.Files = []File{{Path: "/opt/a", Permissions: "0644", Content: strings.Repeat("a", 7680)}}
+			},
+		},
+		"WideFile": {
+			reason: "Bytes count, not characters: 2,561 times three bytes.",
+			change: func(in *Input) {
+				in.Bootstrap.Files = []File{{Path: "/opt/a", Permissions: "0644", Content: strings.Repeat("€", 2561)}}
+			},
+			want: []string{"input.bootstrap.files[0].content: Invalid value"},
+			says: "has 7683 bytes, and 7680 fit",
+		},
+		"FilesOfContainerd": {
+			reason: "The function writes containerd's settings where it installs containerd.",
+			change: files("/etc/containerd/config.toml", "/etc/crictl.yaml", "/etc/containerd/certs.d/docker.io/hosts.toml"),
+			want:   []string{"input.bootstrap.files[0].path: Invalid value", "input.bootstrap.files[1].path: Invalid value"},
+			says:   "nodePackages: Image",
+		},
+		"FilesOfContainerdInImage": {
+			reason: "An image's containerd is the platform team's own.",
+			change: func(in *Input) {
+				files("/etc/containerd/config.toml", "/etc/crictl.yaml")(in)
+				in.Bootstrap.NodePackages = NodePackagesImage
+			},
+		},
+		"BracesInCommand": {
+			reason: "1,280 pairs of braces travel as 8 bytes each, which is all that Cluster API accepts; one more is too much.",
+			change: func(in *Input) {
+				in.Bootstrap.PreKubeadmCommands = []string{strings.Repeat("{{", 1280), strings.Repeat("{{", 1281)}
+			},
+			want: []string{"input.bootstrap.preKubeadmCommands[1]: Invalid value"},
+			says: "has 10248 bytes as it travels",
 		},
 		"Commands": {
 			reason: "A command does something, within limits.",
