@@ -8,6 +8,7 @@ require (
 	github.com/equinix/equinix-sdk-go v0.66.0
 	github.com/google/go-cmp v0.7.0
 	github.com/google/uuid v1.6.0
+	github.com/rogpeppe/go-internal v1.14.1
 	go4.org/netipx v0.0.0-20231129151722-fdeea329fbba
 	google.golang.org/grpc v1.82.1
 	google.golang.org/protobuf v1.36.12-0.20260120151049-f2248ac996af

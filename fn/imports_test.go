@@ -32,9 +32,13 @@ const (
 // line from a request to a response runs through packages that know only what
 // is named here, so a reader of one of them knows what it can be about.
 var mayImport = map[string][]string{
-	"fn":          {"fn/function", "fn/render", crossplane, grpc, "github.com/alecthomas/kong", "k8s.io/apimachinery/pkg/util/yaml"},
+	"fn":          {"fn/diff", "fn/function", "fn/render", crossplane, grpc, "github.com/alecthomas/kong", "k8s.io/apimachinery/pkg/util/yaml"},
 	"fn/function": {"fn", "input", crossplane, fieldError, "k8s.io/utils/lru"},
-	"fn/render":   {"fn/object", "fn/plan", "fn/spec", "fn/xr", crossplane, protobuf, encodeYAML, "github.com/google/uuid"},
+	"fn/render":   {"fn/change", "fn/diff", "fn/object", "fn/plan", "fn/spec", "fn/xr", crossplane, protobuf, encodeYAML, "github.com/google/uuid"},
+
+	// What an edit does, from answers to a report; the library shows how texts
+	// differ, line by line.
+	"fn/diff": {"fn/change", "fn/keep", "fn/plan", encodeYAML, "github.com/rogpeppe/go-internal/diff"},
 
 	// The boundary to Crossplane: only it knows what a request looks like.
 	"fn/xr": {"fn/object", "fn/spec", "input", crossplane, protobuf, fieldError},
@@ -70,6 +74,8 @@ var mustNotReach = []struct {
 	{"fn/ipam", "k8s.io", "it knows addresses and strings, no machines and no objects"},
 	{"fn/ipam", module + "fn", "it must serve any other allocator of addresses"},
 	{"fn/change", "k8s.io", "what becomes of a cluster follows from values alone"},
+	{"fn/diff", crossplane, "it compares answers, wherever they come from"},
+	{"fn/diff", module + "fn/render", "it compares answers, wherever they come from"},
 	{"fn/change", crossplane, "what becomes of a cluster follows from values alone"},
 	{"fn/spec", crossplane, "the claim's rules hold wherever a claim is read"},
 	{"fn/spec", clusterAPI, "a claim is about a cluster, not about Cluster API's objects"},

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -20,34 +21,75 @@ import (
 	"github.com/l2cluster/function-l2cluster/fn/render"
 )
 
-// renderCmd shows what a claim or a composite expands to.
+// renderCmd shows what a claim or a composite expands to, or what an edit of it
+// does.
 type renderCmd struct {
-	Claim       string `arg:""                                                             help:"YAML file with a claim (L2Cluster) or a composite (XL2Cluster)." type:"existingfile"`
-	Composition string `help:"YAML file with the Composition that holds the function's input."             short:"c"                                                              type:"existingfile"`
-	Observed    string `help:"YAML file, or folder of them, with the composed objects that exist."         short:"o"                                                              type:"path"`
-	Required    string `help:"YAML file, or folder of them, with objects that the function may ask for."   short:"e"                                                              type:"path"`
+	Claim       string `arg:"" help:"YAML file with a claim (L2Cluster) or a composite (XL2Cluster)." type:"existingfile"`
+	Edited      string `arg:"" help:"With --diff: the same claim or composite, edited." name:"edited" optional:"" type:"existingfile"`
+	Diff        bool   `help:"Show what the edit from CLAIM to EDITED does, and whether servers are replaced. Exit status 0: no server is replaced or removed; 2: servers are replaced; 3: servers are removed and none is replaced; 1: the edit is refused, or cannot be shown." short:"d"`
+	Composition string `help:"YAML file with the Composition that holds the function's input." short:"c" type:"existingfile"`
+	Observed    string `help:"YAML file, or folder of them, with the composed objects that exist." short:"o" type:"path"`
+	Required    string `help:"YAML file, or folder of them, with objects that the function may ask for." short:"e" type:"path"`
 	Credentials string `help:"YAML file, or folder of them, with the Secrets that the Composition names." type:"path"`
-	Output      string `default:"yaml"                                                       enum:"yaml,plan"                                                       help:"What to print: yaml (every object) or plan (a table for people)." short:"O"`
+	Output      string `default:"" enum:",yaml,plan,text,json" help:"What to print: yaml (every object; the default) or plan (a table for people). With --diff: text (the default), yaml or json." placeholder:"FORMAT" short:"O"`
 }
 
 // errFatal is a run that ended with a fatal result, which has been printed.
 var errFatal = errors.New("the claim cannot be rendered")
 
+// Validate that what is asked for goes together.
+func (c *renderCmd) Validate() error {
+	formats := []string{"", formatYAML, formatPlan}
+	if c.Diff {
+		formats = []string{"", formatText, formatYAML, formatJSON}
+	}
+	switch {
+	case c.Diff && c.Edited == "":
+		return errors.New("--diff compares two files: give the edited claim after the claim")
+	case !c.Diff && c.Edited != "":
+		return fmt.Errorf("unexpected argument %q: only --diff takes a second file", c.Edited)
+	case !slices.Contains(formats, c.Output):
+		return fmt.Errorf("--output %s is not for this: it must be one of %s", c.Output, strings.Join(formats[1:], ", "))
+	default:
+		return nil
+	}
+}
+
+// What to print.
+const (
+	formatYAML = "yaml"
+	formatPlan = "plan"
+	formatText = "text"
+	formatJSON = "json"
+)
+
 // Run renders and prints.
 func (c *renderCmd) Run(ctx context.Context, k *kong.Context) error {
+	f := function.New(logging.NewNopLogger(), time.Now)
+	if !c.Diff {
+		return c.render(ctx, f, k.Stdout, k.Stderr)
+	}
+	status, err := c.compare(ctx, f, k.Stdout, k.Stderr)
+	if err == nil && status != 0 {
+		k.Exit(status)
+	}
+	return err
+}
+
+func (c *renderCmd) render(ctx context.Context, f *function.Function, stdout, stderr io.Writer) error {
 	in, err := c.input()
 	if err != nil {
 		return err
 	}
-	out, err := render.Run(ctx, function.New(logging.NewNopLogger(), time.Now), in)
+	out, err := render.Run(ctx, f, in)
 	if err != nil {
 		return err
 	}
 	printed := out.Print
-	if c.Output == "plan" {
+	if c.Output == formatPlan {
 		printed = out.PrintPlan
 	}
-	if err := errors.Join(printed(k.Stdout), out.Report(k.Stderr)); err != nil {
+	if err := errors.Join(printed(stdout), out.Report(stderr)); err != nil {
 		return err
 	}
 	if out.Fatal() {
@@ -58,14 +100,10 @@ func (c *renderCmd) Run(ctx context.Context, k *kong.Context) error {
 
 func (c *renderCmd) input() (render.Input, error) {
 	in := render.Input{}
-	claims, err := documents(c.Claim)
-	if err != nil {
+	var err error
+	if in.Composite, err = claim(c.Claim); err != nil {
 		return in, err
 	}
-	if len(claims) != 1 {
-		return in, fmt.Errorf("cannot render %q: it holds %d objects, and must hold one", c.Claim, len(claims))
-	}
-	in.Composite = claims[0]
 	compositions, err := documents(c.Composition)
 	if err != nil {
 		return in, err
@@ -79,6 +117,18 @@ func (c *renderCmd) input() (render.Input, error) {
 		}
 	}
 	return in, nil
+}
+
+// claim or composite in a YAML file.
+func claim(path string) (map[string]any, error) {
+	claims, err := documents(path)
+	if err != nil {
+		return nil, err
+	}
+	if len(claims) != 1 {
+		return nil, fmt.Errorf("cannot render %q: it holds %d objects, and must hold one", path, len(claims))
+	}
+	return claims[0], nil
 }
 
 // documents of a YAML file, or of all YAML files in a folder; none without a

@@ -1,0 +1,380 @@
+// Package diff says what an edit of a claim does to its cluster: which objects
+// are created, changed, replaced and deleted, field by field, what of it happens
+// only later, and above all whether servers are replaced. It compares what the
+// function answers to the claim before and after the edit, and knows neither
+// where the answers come from nor where the report goes.
+package diff
+
+import (
+	"cmp"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/l2cluster/function-l2cluster/fn/change"
+	"github.com/l2cluster/function-l2cluster/fn/keep"
+)
+
+// Condition that the claim has.
+type Condition struct {
+	// Type, status, reason and message as on the claim.
+	Type    string `json:"type"`
+	Status  string `json:"status"`
+	Reason  string `json:"reason"`
+	Message string `json:"message,omitempty"`
+}
+
+// Answer of the function to one claim in one world.
+type Answer struct {
+	// Objects that are desired, by key.
+	Objects change.Objects
+	// Status of the composite.
+	Status map[string]any
+	// Conditions of composite and claim.
+	Conditions []Condition
+}
+
+// Edit is the answer before and after the claim was edited, in the same world.
+type Edit struct{ Before, After Answer }
+
+// Input of a comparison.
+type Input struct {
+	// Cluster is the name of the cluster.
+	Cluster string
+	// Observed composed objects, by key.
+	Observed change.Objects
+	// Assumed says that nobody looked: the observed objects are those that the
+	// claim asked for before the edit, and no machine is known.
+	Assumed bool
+	// Now is the edit in the world as observed.
+	Now Edit
+	// Goal is the edit where nothing was observed, so that nothing old is kept
+	// and nothing has to wait for it.
+	Goal Edit
+}
+
+// Action is what happens to an object.
+type Action string
+
+// The actions.
+const (
+	// Create makes an object that was not there.
+	Create Action = "create"
+	// Change changes an object in place.
+	Change Action = "change"
+	// Replace makes an object that takes the place of another of the same
+	// kind: its content may not be changed in place.
+	Replace Action = "replace"
+	// Delete removes an object.
+	Delete Action = "delete"
+)
+
+// When something happens.
+type When string
+
+// The times.
+const (
+	// Now is as soon as the claim is applied.
+	Now When = "now"
+	// Later is when what it waits for is done.
+	Later When = "later"
+)
+
+// Identity of an object.
+type Identity struct {
+	// Key of the composed object.
+	Key string `json:"key"`
+	// Name of the object.
+	Name string `json:"name"`
+}
+
+// Object that the edit touches.
+type Object struct {
+	Identity
+
+	// Action that the object undergoes, and when.
+	Action Action `json:"action"`
+	When   When   `json:"when"`
+	// APIVersion, kind and namespace of the object; no namespace for a
+	// cluster-scoped one.
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace,omitempty"`
+	// Replaces is the object whose place this one takes.
+	Replaces *Identity `json:"replaces,omitempty"`
+	// Fields that differ; of a replaced object, from the one that goes.
+	Fields []Field `json:"fields,omitempty"`
+	// Why says what the object, or the one that it replaces, waits for.
+	Why string `json:"why,omitempty"`
+}
+
+// Report of what an edit does.
+type Report struct {
+	// Cluster is the name of the cluster.
+	Cluster string `json:"cluster"`
+	// Replaces says that servers are replaced, Removes that some are deleted and
+	// nothing takes their place.
+	Replaces bool `json:"replacesServers"`
+	Removes  bool `json:"removesServers"`
+	// ControlPlaneRolls says that the control plane's servers are among those
+	// that are replaced.
+	ControlPlaneRolls bool `json:"controlPlaneRolls"`
+	// Warnings are sentences about servers that are replaced or deleted, one for
+	// each pool, and about networks that become too small.
+	Warnings []string `json:"warnings"`
+	// Pools whose machines are affected, the control plane first.
+	Pools []Pool `json:"pools"`
+	// Objects that the edit touches, first those that it touches now.
+	Objects []Object `json:"objects"`
+	// Networks whose number of addresses, or of addresses that are needed,
+	// differs.
+	Networks []Network `json:"networks"`
+	// Conditions that the claim has after the edit, and had otherwise before.
+	Conditions []Condition `json:"conditions"`
+	// Assumed says that no observed state was given.
+	Assumed bool `json:"assumed"`
+}
+
+// Compare the answers to a claim before and after an edit.
+func Compare(in Input) Report {
+	out := Report{Cluster: in.Cluster, Assumed: in.Assumed, Pools: pools(in), Networks: networks(in.Now), Conditions: []Condition{}}
+	for _, p := range out.Pools {
+		out.Replaces = out.Replaces || p.replaces()
+		out.Removes = out.Removes || p.removes()
+		out.ControlPlaneRolls = out.ControlPlaneRolls || p.ControlPlane && p.replaces()
+	}
+	out.Warnings, out.Objects = out.warnings(), objects(in)
+	// Where nobody looked everything waits, with and without the edit.
+	if !in.Assumed {
+		out.Conditions = conditions(in.Now)
+	}
+	return out
+}
+
+// conditions that differ after the edit.
+func conditions(e Edit) []Condition {
+	out := []Condition{}
+	for _, c := range e.After.Conditions {
+		if !slices.Contains(e.Before.Conditions, c) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// objects that the edit touches.
+func objects(in Input) []Object {
+	keys := map[string]bool{}
+	for _, o := range []change.Objects{in.Now.Before.Objects, in.Now.After.Objects, in.Goal.Before.Objects, in.Goal.After.Objects} {
+		for key := range o {
+			keys[key] = true
+		}
+	}
+	out := []Object{}
+	var come, gone []Object
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		k := keyed{in: in, key: key}
+		switch {
+		case k.comes() != "":
+			come = append(come, k.object(Create, k.comes()))
+		case k.goes() != "":
+			gone = append(gone, k.object(Delete, k.goes()))
+		default:
+			out = append(out, k.changes()...)
+		}
+	}
+	out = append(out, pairs(in, come, gone)...)
+	slices.SortFunc(out, func(a, b Object) int {
+		return cmp.Or(-cmp.Compare(a.When, b.When), cmp.Compare(a.Kind, b.Kind),
+			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Key, b.Key))
+	})
+	return out
+}
+
+// keyed is one key in all answers.
+type keyed struct {
+	in  Input
+	key string
+}
+
+func (k keyed) object(action Action, when When) Object {
+	var body map[string]any
+	for _, in := range []change.Objects{k.in.Now.After.Objects, k.in.Goal.After.Objects, k.in.Now.Before.Objects, k.in.Goal.Before.Objects} {
+		if body = in[k.key]; body != nil {
+			break
+		}
+	}
+	return Object{
+		Identity: Identity{Key: k.key, Name: text(body, "metadata", "name")}, Action: action, When: when,
+		APIVersion: text(body, "apiVersion"), Kind: text(body, "kind"), Namespace: text(body, "metadata", "namespace"),
+	}
+}
+
+// has says whether an answer has the key.
+func (k keyed) has(a Answer) bool { return a.Objects[k.key] != nil }
+
+// exists says whether the object was observed.
+func (k keyed) exists() bool { return k.in.Observed[k.key] != nil }
+
+// comes says when the object comes; "" when it does not. One that the claim asks
+// for anew and that is still there from an earlier edit counts as well.
+func (k keyed) comes() When {
+	isNew := k.has(k.in.Goal.After) && !k.has(k.in.Goal.Before)
+	switch {
+	case k.has(k.in.Now.After) && !k.exists() && !k.has(k.in.Now.Before), k.has(k.in.Now.After) && isNew:
+		return Now
+	case isNew && !k.exists():
+		return Later
+	default:
+		return ""
+	}
+}
+
+// goes says when the object goes; "" when it does not.
+func (k keyed) goes() When {
+	switch {
+	case k.has(k.in.Now.Before) && !k.has(k.in.Now.After) && k.exists():
+		return Now
+	case k.has(k.in.Goal.Before) && !k.has(k.in.Goal.After) && k.has(k.in.Now.After):
+		return Later
+	default:
+		return ""
+	}
+}
+
+// changes of an object that stays: now, and what else it comes to.
+func (k keyed) changes() []Object {
+	var out []Object
+	before, after := k.in.Now.Before.Objects[k.key], k.in.Now.After.Objects[k.key]
+	if before == nil || after == nil {
+		return nil
+	}
+	// What is kept as it was observed does not change, however it was composed.
+	if kept := reflect.DeepEqual(after["spec"], k.in.Observed[k.key]["spec"]); !kept || k.in.Assumed {
+		if fields := Fields(before, after); len(fields) > 0 {
+			o := k.object(Change, Now)
+			o.Fields = fields
+			out = append(out, o)
+		}
+	}
+	if fields := k.pending(after); len(fields) > 0 {
+		o := k.object(Change, Later)
+		o.Fields, o.Why = fields, waits
+		out = append(out, o)
+	}
+	return out
+}
+
+// pending fields are those that the edit changes and that are not changed now.
+func (k keyed) pending(now map[string]any) []Field {
+	before, goal := k.in.Goal.Before.Objects[k.key], k.in.Goal.After.Objects[k.key]
+	if before == nil || goal == nil {
+		return nil
+	}
+	edited := map[string]bool{}
+	for _, f := range Fields(before, goal) {
+		edited[f.Path] = true
+	}
+	return slices.DeleteFunc(Fields(now, goal), func(f Field) bool { return !edited[f.Path] })
+}
+
+// What objects wait for.
+const (
+	waits    = "when what it waits for is done"
+	unneeded = "the old one stays until nothing needs it any more"
+	unused   = "when nothing needs it any more"
+	unported = "when no port carries it any more"
+)
+
+// hashedPattern is a key that ends in a hash of the object's content.
+var hashedPattern = regexp.MustCompile(`-[0-9a-f]{8}$`)
+
+// pairs joins what goes with what comes in its place: both have the same kind
+// and pool, and keys that differ in the hash of their content only. What finds
+// no partner is created or deleted.
+func pairs(in Input, come, gone []Object) []Object {
+	var out []Object
+	for _, c := range come {
+		at := slices.IndexFunc(gone, func(g Object) bool { return takesPlace(in, c, g) })
+		k := keyed{in: in, key: c.Key}
+		switch {
+		case at >= 0:
+			out = append(out, replace(in, c, gone[at]))
+			gone = slices.Delete(gone, at, at+1)
+		case !k.exists():
+			out = append(out, c)
+		}
+	}
+	for _, g := range gone {
+		if g.When == Later {
+			g.Why = unused
+		}
+		if g.When == Later && g.Kind == "Vlan" {
+			g.Why = unported
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
+func takesPlace(in Input, comes, goes Object) bool {
+	a, b := hashedPattern.FindStringIndex(comes.Key), hashedPattern.FindStringIndex(goes.Key)
+	return a != nil && b != nil && comes.Key[:a[0]] == goes.Key[:b[0]] && comes.Kind == goes.Kind &&
+		poolOf(in, comes.Key) == poolOf(in, goes.Key)
+}
+
+func poolOf(in Input, key string) string {
+	for _, o := range []change.Objects{in.Now.After.Objects, in.Goal.After.Objects, in.Now.Before.Objects, in.Goal.Before.Objects} {
+		if body := o[key]; body != nil {
+			return text(body, "metadata", "labels", keep.PoolLabel)
+		}
+	}
+	return ""
+}
+
+func replace(in Input, comes, goes Object) Object {
+	comes.Action, comes.Replaces = Replace, &Identity{Key: goes.Key, Name: goes.Name}
+	if comes.When == Now && goes.When == Later {
+		comes.Why = unneeded
+	}
+	before, after := in.Goal.Before.Objects[goes.Key], in.Goal.After.Objects[comes.Key]
+	if before == nil {
+		before = in.Now.Before.Objects[goes.Key]
+	}
+	if after == nil {
+		after = in.Now.After.Objects[comes.Key]
+	}
+	comes.Fields = slices.DeleteFunc(Fields(before, after), func(f Field) bool { return f.Path == "metadata.name" })
+	return comes
+}
+
+// text at a path, or "".
+func text(o map[string]any, path ...string) string {
+	for _, name := range path[:len(path)-1] {
+		o, _ = o[name].(map[string]any)
+	}
+	s, _ := o[path[len(path)-1]].(string)
+	return s
+}
+
+// number at a path of unstructured values.
+func number(o map[string]any, path ...string) (int64, bool) {
+	for _, name := range path[:len(path)-1] {
+		o, _ = o[name].(map[string]any)
+	}
+	switch n := o[path[len(path)-1]].(type) {
+	case int64:
+		return n, true
+	case float64:
+		return int64(n), true
+	default:
+		return 0, false
+	}
+}
+
+// title of an object for a person.
+func (o Object) title(name string) string {
+	return o.Kind + " " + strings.TrimPrefix(o.Namespace+"/"+name, "/")
+}

@@ -1,0 +1,158 @@
+package render
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+
+	"github.com/l2cluster/function-l2cluster/fn/change"
+	"github.com/l2cluster/function-l2cluster/fn/diff"
+	"github.com/l2cluster/function-l2cluster/fn/xr"
+)
+
+// Comparison of a claim or composite before and after an edit.
+type Comparison struct {
+	// Report of what the edit does; empty after a fatal result.
+	Report diff.Report
+	// Refused is the run that ended with a fatal result, or nil.
+	Refused *Output
+	// RefusedNew says that it is the edited claim that was refused.
+	RefusedNew bool
+}
+
+// Compare what the function answers to the claim or composite of the input with
+// what it answers to an edited one. Both see the same observed and required
+// objects and the same status; without observed objects both see what the claim
+// asks for before the edit, as if it existed. It returns an error for input that
+// Run does not take, and for claims that are not one and the same.
+func Compare(ctx context.Context, fn fnv1.FunctionRunnerServiceServer, in Input, edited map[string]any) (Comparison, error) {
+	before, err := Composite(in.Composite)
+	if err != nil {
+		return Comparison{}, err
+	}
+	after, err := Composite(edited)
+	if err != nil {
+		return Comparison{}, err
+	}
+	if after, err = edit(before, after); err != nil {
+		return Comparison{}, err
+	}
+	c := comparing{ctx: ctx, fn: fn, in: in, before: before, after: after}
+	return c.run()
+}
+
+// edit is a composite with another one's wish: what Crossplane makes of an edit
+// of its claim.
+func edit(before, after map[string]any) (map[string]any, error) {
+	for _, same := range [][]string{{"metadata", "labels", labelClaimNamespace}, {"metadata", "labels", labelClaimName}, {"metadata", nameField}} {
+		a, b := text(before, same...), text(after, same...)
+		byCrossplane := same[1] == nameField && text(before, "metadata", "labels", labelClaimName) != ""
+		if a != b && !byCrossplane {
+			return nil, fmt.Errorf("cannot compare %q with %q: an object of another name is another cluster, not an edit", a, b)
+		}
+	}
+	out := maps.Clone(before)
+	wish, _ := after["spec"].(map[string]any)
+	wish = maps.Clone(wish)
+	if wish == nil {
+		wish = map[string]any{}
+	}
+	had, _ := before["spec"].(map[string]any)
+	for _, own := range []string{"claimRef", "resourceRefs", "compositionRef", "compositionRevisionRef"} {
+		delete(wish, own)
+		if v, ok := had[own]; ok {
+			wish[own] = v
+		}
+	}
+	out["spec"] = wish
+	return out, nil
+}
+
+// comparing runs the function over a composite before and after an edit.
+type comparing struct {
+	ctx           context.Context
+	fn            fnv1.FunctionRunnerServiceServer
+	in            Input
+	before, after map[string]any
+}
+
+func (c comparing) run() (Comparison, error) {
+	var goal, now edition
+	if err := c.anew().both(Input{Composition: c.in.Composition}, &goal); err != nil || goal.refused != nil {
+		return goal.refusal(), err
+	}
+	world := c.in
+	assumed := len(world.Observed) == 0
+	if assumed {
+		world.Observed = goal.before.composed()
+	}
+	if err := c.both(world, &now); err != nil || now.refused != nil {
+		return now.refusal(), err
+	}
+	observed := change.Objects{}
+	for key, r := range now.before.Request.GetObserved().GetResources() {
+		observed[key] = xr.ToMap(r.GetResource())
+	}
+	status := xr.ToMap(now.after.Response.GetDesired().GetComposite().GetResource())
+	return Comparison{Report: diff.Compare(diff.Input{
+		Cluster: text(status, "status", "clusterName"), Observed: observed, Assumed: assumed,
+		Now:  diff.Edit{Before: answer(now.before), After: answer(now.after)},
+		Goal: diff.Edit{Before: answer(goal.before), After: answer(goal.after)},
+	})}, nil
+}
+
+// anew is the same edit of a cluster of which nothing is known yet.
+func (c comparing) anew() comparing {
+	c.before, c.after = maps.Clone(c.before), maps.Clone(c.after)
+	delete(c.before, "status")
+	delete(c.after, "status")
+	return c
+}
+
+// edition is a run before and one after the edit.
+type edition struct {
+	before, after Output
+	// refused is the one that ended with a fatal result.
+	refused *Output
+}
+
+func (e edition) refusal() Comparison {
+	return Comparison{Refused: e.refused, RefusedNew: e.refused == &e.after}
+}
+
+// both composites in one world.
+func (c comparing) both(world Input, e *edition) error {
+	for _, run := range []struct {
+		composite map[string]any
+		out       *Output
+	}{{c.before, &e.before}, {c.after, &e.after}} {
+		world.Composite = run.composite
+		out, err := Run(c.ctx, c.fn, world)
+		if err != nil {
+			return err
+		}
+		*run.out = out
+		if out.Fatal() {
+			e.refused = run.out
+			return nil
+		}
+	}
+	return nil
+}
+
+// answer of the function in unstructured values.
+func answer(o Output) diff.Answer {
+	out := diff.Answer{Objects: change.Objects{}}
+	for key, r := range o.Response.GetDesired().GetResources() {
+		out.Objects[key] = xr.ToMap(r.GetResource())
+	}
+	out.Status, _ = xr.ToMap(o.Response.GetDesired().GetComposite().GetResource())["status"].(map[string]any)
+	for _, c := range o.Response.GetConditions() {
+		out.Conditions = append(out.Conditions, diff.Condition{
+			Type: c.GetType(), Status: statusOf(c), Reason: c.GetReason(), Message: c.GetMessage(),
+		})
+	}
+	return out
+}
