@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,8 @@ import (
 
 func TestMain(m *testing.M) {
 	http.DefaultTransport = theAPI
+	// Worlds are small and make much garbage.
+	debug.SetGCPercent(800)
 	os.Exit(m.Run())
 }
 

@@ -21,6 +21,10 @@ type driver struct {
 	uniform map[int]*rapid.Generator[int]
 }
 
+// shuffled is after how many steps the function is asked once more with everything
+// in another order, which costs ten times what the rest of a step does.
+const shuffled = 64
+
 // The VLANs that claims share.
 var sharedVLANs = []int{1000, 1001}
 
@@ -108,7 +112,7 @@ func (d *driver) step() {
 	a := actions[wheel[d.int("action", 0, len(wheel)-1)]]
 	d.steps++
 	d.w.Advance(time.Second)
-	d.w.Shuffle = d.steps%16 == 0
+	d.w.Shuffle = d.steps%shuffled == 0
 	if len(d.w.alive()) == 0 && a.name != "act" {
 		d.createClaim()
 		return
