@@ -468,7 +468,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestChanges is about what a change of the claim replaces (field case C26).
+// TestChanges is about what a change of the claim replaces.
 func TestChanges(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -542,7 +542,7 @@ func everything() Cluster {
 	return c
 }
 
-// TestOwnedFields is about what is never sent (field cases C45 and C46).
+// TestOwnedFields is about what is never sent.
 func TestOwnedFields(t *testing.T) {
 	for name, c := range map[string]Cluster{"Small": small(), "Everything": everything(), "NoBootstrap": bare()} {
 		t.Run(name, func(t *testing.T) {
@@ -608,7 +608,7 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
-// TestNames is about names and keys of any length (field case C06).
+// TestNames is about names and keys of any length.
 func TestNames(t *testing.T) {
 	label := rapid.StringMatching(`[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?`)
 	rapid.Check(t, func(rt *rapid.T) {

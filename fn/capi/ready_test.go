@@ -14,7 +14,8 @@ func machines(wanted, existing, ready, upToDate int, rest string) string {
 		wanted, existing, ready, upToDate, rest)
 }
 
-// TestReadiness is about field case C48.
+// TestReadiness: objects that are not managed resources have a readiness of their
+// own, and one that was ready can stop being so.
 func TestReadiness(t *testing.T) {
 	cases := map[string]struct {
 		reason   string

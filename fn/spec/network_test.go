@@ -61,7 +61,7 @@ func TestValidateNetwork(t *testing.T) {
 			want: []string{"spec.networks[2].vlanID: Duplicate value"},
 		},
 		"TwoDefaultRoutes": {
-			reason: "A server has one default route (C18).",
+			reason: "A server has one default route.",
 			change: func(s *Spec, _ *v1beta1.Input) { s.Networks[1].DefaultRoute = true },
 			want:   []string{"spec.networks[2].defaultRoute: Invalid value"},
 			says:   "spec.networks[1].defaultRoute is it already",
@@ -70,13 +70,13 @@ func TestValidateNetwork(t *testing.T) {
 			},
 		},
 		"MTUTooLarge": {
-			reason: "The platform carries at most 9000 bytes (C19).",
+			reason: "The platform carries at most 9000 bytes.",
 			change: func(s *Spec, _ *v1beta1.Input) { s.Networks[1].MTU = 9001 },
 			want:   []string{"spec.networks[1].mtu: Invalid value"},
 			says:   "spec.networks[1].mtu: Invalid value: 9001: must be between 576 and 9000",
 		},
 		"MTUTooSmallForIPv6": {
-			reason: "IPv6 needs 1280 bytes (C19).",
+			reason: "IPv6 needs 1280 bytes.",
 			change: func(s *Spec, _ *v1beta1.Input) { s.Networks[0].MTU = 1000 },
 			want:   []string{"spec.networks[0].mtu: Invalid value"},
 			says:   "must be at least 1280 with the IPv6 block 2001:db8:60:10::/64",
@@ -87,18 +87,18 @@ func TestValidateNetwork(t *testing.T) {
 			want:   []string{"spec.networks[1].mtu: Invalid value"},
 		},
 		"InterfaceNameTooLong": {
-			reason: "The kernel's names have at most 15 bytes (C16); the error says so.",
+			reason: "The kernel's names have at most 15 bytes; the error says so.",
 			change: func(s *Spec, _ *v1beta1.Input) { s.Networks[1].InterfaceName = "storage-network1" },
 			want:   []string{"spec.networks[1].interfaceName: Invalid value"},
 			says:   `"storage-network1": must be an interface name (a lower-case letter, then lower-case letters, digits, _, . and -), of at most 15 characters`,
 		},
 		"InterfaceNameOfAnother": {
-			reason: "The default name of another network is taken (C16).",
+			reason: "The default name of another network is taken.",
 			change: func(s *Spec, _ *v1beta1.Input) { s.Networks[1].InterfaceName = "vlan1000" },
 			want:   []string{"spec.networks[1].interfaceName: Duplicate value"},
 		},
 		"InterfaceNameTwice": {
-			reason: "Two networks share a name (C16).",
+			reason: "Two networks share a name.",
 			change: func(s *Spec, _ *v1beta1.Input) {
 				s.Networks[0].InterfaceName, s.Networks[1].InterfaceName = "fast", "fast"
 			},
@@ -270,18 +270,18 @@ func TestValidateSubnet(t *testing.T) {
 			says: "the smallest block of a network is a /30",
 		},
 		"GatewayOutside": {
-			reason: "The router is a neighbour (C36).",
+			reason: "The router is a neighbour.",
 			change: func(s *Spec, _ *v1beta1.Input) { s.Networks[1].Gateway = "10.61.0.1" },
 			want:   []string{"spec.networks[1].gateway: Invalid value"},
 			says:   "must lie inside the network's ipAddresses 10.61.20.0/24",
 		},
 		"GatewayIsTheNetwork": {
-			reason: "The first address names the network (C36).",
+			reason: "The first address names the network.",
 			change: func(s *Spec, _ *v1beta1.Input) { s.Networks[1].Gateway = "10.61.20.0" },
 			want:   []string{"spec.networks[1].gateway: Invalid value"},
 		},
 		"GatewayIsBroadcast": {
-			reason: "The last IPv4 address is for all (C36).",
+			reason: "The last IPv4 address is for all.",
 			change: func(s *Spec, _ *v1beta1.Input) { s.Networks[1].Gateway = "10.61.20.255" },
 			want:   []string{"spec.networks[1].gateway: Invalid value"},
 		},
@@ -358,18 +358,18 @@ func TestValidateRoutes(t *testing.T) {
 	const destination, gateway = "spec.networks[1].routes[0].destination", "spec.networks[1].routes[0].gateway"
 	cases := map[string]validation{
 		"PlatformRoute": {
-			reason: "Servers in hybrid modes reach 10/8 through the platform (C15).",
+			reason: "Servers in hybrid modes reach 10/8 through the platform.",
 			change: route("10.0.0.0/8", "10.61.20.1"),
 			want:   []string{destination + ": Invalid value"},
 			says:   "covers 10.0.0.0/8, which servers in layer3 and hybrid modes reach through the platform's private gateway",
 		},
 		"WiderThanThePlatformRoute": {
-			reason: "The whole kind, not only the one prefix (C15).",
+			reason: "The whole kind, not only the one prefix.",
 			change: route("8.0.0.0/6", "10.61.20.1"),
 			want:   []string{destination + ": Invalid value"},
 		},
 		"SubnetCoversThePlatformRoute": {
-			reason: "A connected network takes the place of a route just as well (C15).",
+			reason: "A connected network takes the place of a route just as well.",
 			change: func(s *Spec, _ *v1beta1.Input) {
 				s.Networks = []Network{{Name: "data", VXLAN: 2, IPAddresses: []string{"10.0.0.0/8"}}}
 				s.VRFs, s.Workers = nil, nil
@@ -407,7 +407,7 @@ func TestValidateRoutes(t *testing.T) {
 			want:   []string{destination + ": Invalid value"},
 		},
 		"GatewayOutside": {
-			reason: "A gateway is a neighbour (C15).",
+			reason: "A gateway is a neighbour.",
 			change: route("10.99.0.0/16", "10.61.0.1"),
 			want:   []string{gateway + ": Invalid value"},
 			says:   "must lie inside the network's ipAddresses 10.61.20.0/24",
@@ -449,7 +449,7 @@ func TestValidateRoutes(t *testing.T) {
 			want: []string{"spec.networks[1].routes[1].destination: Duplicate value"},
 		},
 		"TwiceOnTwoNetworks": {
-			reason: "A server has one way to a destination, whatever the metrics (C15).",
+			reason: "A server has one way to a destination, whatever the metrics.",
 			change: func(s *Spec, _ *v1beta1.Input) {
 				s.Networks[1].Routes = []Route{{Destination: "10.60.0.0/16", Gateway: "10.61.20.1", Metric: 100}}
 			},
@@ -495,7 +495,7 @@ func TestValidateOverlaps(t *testing.T) {
 			says: `network "uplink" overlaps network "data" 10.61.20.0/24`,
 		},
 		"PlatformBlock": {
-			reason: "The platform's own block is in use; the error names both (C15).",
+			reason: "The platform's own block is in use; the error names both.",
 			change: func(s *Spec, in *v1beta1.Input) {
 				in.Equinix.Blocks = []string{"10.51.43.128/25"}
 				s.Networks[1].IPAddresses, s.Networks[1].Gateway = []string{"10.51.43.0/24"}, ""
@@ -504,13 +504,13 @@ func TestValidateOverlaps(t *testing.T) {
 			says: `"10.51.43.0/24": network "data" overlaps the project's own block 10.51.43.128/25`,
 		},
 		"Services": {
-			reason: "The error names both (C15).",
+			reason: "The error names both.",
 			change: func(s *Spec, _ *v1beta1.Input) { s.ClusterNetwork.Services.CIDRBlocks = []string{"10.61.0.0/16"} },
 			want:   []string{"spec.networks[1].ipAddresses[0]: Invalid value"},
 			says:   `"10.61.20.0/24": network "data" overlaps clusterNetwork.services 10.61.0.0/16`,
 		},
 		"DefaultPods": {
-			reason: "Pods have addresses even where the claim names none (C15).",
+			reason: "Pods have addresses even where the claim names none.",
 			change: func(s *Spec, _ *v1beta1.Input) {
 				s.Networks[1].IPAddresses, s.Networks[1].Gateway = []string{"192.168.7.0/24"}, ""
 			},

@@ -11,7 +11,7 @@ import (
 )
 
 // Every integer of a claim arrives as a float and leaves as a whole number, in
-// values as in errors; half a replica is refused (C46).
+// values as in errors; half a replica is refused.
 func TestNumbers(t *testing.T) {
 	exponent := regexp.MustCompile(`\de[+]`)
 	object := map[string]any{

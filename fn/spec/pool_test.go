@@ -72,7 +72,7 @@ func TestValidatePool(t *testing.T) {
 			says:   "must be next-available, or UUIDs",
 		},
 		"Tags": {
-			reason:   "Tags work with a warning; a space or a tag twice does not (C06).",
+			reason:   "Tags work with a warning; a space or a tag twice does not.",
 			change:   worker(func(w *WorkerPool) { w.Tags = []string{"team-blue", "team blue", "team-blue"} }),
 			want:     []string{general + ".tags[1]: Invalid value", general + ".tags[2]: Duplicate value"},
 			warnings: []string{"spec.workers[0].tags: the infrastructure provider up to v0.9.0 does not forward tags to servers"},
@@ -182,7 +182,7 @@ func TestValidateNumbers(t *testing.T) {
 			says:   "spec.controlPlane.replicas: Invalid value: 2: must be 1, 3, 5 or 7",
 		},
 		"ControlPlaneCannotRoll": {
-			reason: "One replica and no surge is refused by Cluster API, later (C39).",
+			reason: "One replica and no surge is refused by Cluster API, later.",
 			change: func(s *Spec, _ *v1beta1.Input) {
 				s.ControlPlane.Replicas, s.ControlPlane.Rollout.MaxSurge = 1, new(int32(0))
 			},
@@ -190,7 +190,7 @@ func TestValidateNumbers(t *testing.T) {
 			says: "0 needs at least 3 replicas",
 		},
 		"ControlPlaneSurge": {
-			reason: "Only 0 and 1 are valid (C39).",
+			reason: "Only 0 and 1 are valid.",
 			change: func(s *Spec, _ *v1beta1.Input) { s.ControlPlane.Rollout.MaxSurge = new(int32(2)) },
 			want:   []string{"spec.controlPlane.rollout.maxSurge: Invalid value"},
 		},

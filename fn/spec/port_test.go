@@ -62,7 +62,7 @@ func TestModeOf(t *testing.T) {
 			[]Port{{Name: "bond0", NativeNetwork: "a", Networks: on("a")}}, want{errs: []string{"ports[0].nativeNetwork: Invalid value"}},
 		},
 		"Layer2OnMember": {
-			"The flag is for bonds (C11).",
+			"The flag is for bonds.",
 			[]Port{{Name: "eth1", Bonded: no, Layer2: true, Networks: on("a")}}, want{errs: []string{"ports[0].layer2: Invalid value"}},
 		},
 		"BondedMemberWithNetworks": {
@@ -205,13 +205,13 @@ func TestValidatePorts(t *testing.T) {
 			want: []string{ports + "[0].networks[1].assignmentRange: Invalid value"},
 		},
 		"NodeIPWithCloudController": {
-			reason: "CPEM cannot confirm an address that is not the platform's (C32).",
+			reason: "CPEM cannot confirm an address that is not the platform's.",
 			change: func(s *Spec, _ *v1beta1.Input) { s.Workers[0].Ports[0].Networks[1].NodeIP = true },
 			want:   []string{ports + "[0].networks[1].nodeIP: Invalid value"},
 			says:   "the cloud controller (CPEM) confirms only addresses of the platform",
 		},
 		"NodeIPTwice": {
-			reason: "A node has one address of a family (C32).",
+			reason: "A node has one address of a family.",
 			change: func(s *Spec, in *v1beta1.Input) {
 				none(in, s)
 				s.Workers[0].Ports[0].Networks[0].NodeIP, s.Workers[0].Ports[0].Networks[1].NodeIP = true, true
@@ -239,7 +239,7 @@ func TestValidatePorts(t *testing.T) {
 			says: "elastic address of the platform",
 		},
 		"WorkersInLayer2WithoutRoute": {
-			reason: "They would reach nothing, not even the control plane (C18).",
+			reason: "They would reach nothing, not even the control plane.",
 			change: func(s *Spec, _ *v1beta1.Input) { s.Workers[1].Ports[0].Networks[0].Name = "data" },
 			want:   []string{"spec.workers[1].ports: Required value"},
 			says:   "put the network that has defaultRoute: true",
@@ -248,7 +248,7 @@ func TestValidatePorts(t *testing.T) {
 			},
 		},
 		"DefaultRouteBesideThePlatforms": {
-			reason: "In hybrid modes the bond's default stays the only one (C18).",
+			reason: "In hybrid modes the bond's default stays the only one.",
 			change: func(s *Spec, _ *v1beta1.Input) {
 				s.Workers = s.Workers[:1]
 				s.Workers[0].Ports[0].Networks[0].Name = "uplink"

@@ -20,14 +20,14 @@ func TestValidateGood(t *testing.T) {
 			change: func(s *Spec, _ *v1beta1.Input) { s.ControlPlane.Replicas = 1 },
 		},
 		"NoSurge": {
-			reason: "Three servers can be replaced one by one (C39).",
+			reason: "Three servers can be replaced one by one.",
 			change: func(s *Spec, _ *v1beta1.Input) {
 				s.ControlPlane.Rollout = &ControlPlaneRollout{MaxSurge: new(int32(0))}
 				s.Workers[0].Rollout = &WorkerRollout{MaxSurge: new(int32(0))}
 			},
 		},
 		"WithoutCloudController": {
-			reason: "KUBE_VIP and an own node address need no cloud controller (C32).",
+			reason: "KUBE_VIP and an own node address need no cloud controller.",
 			change: func(s *Spec, in *v1beta1.Input) {
 				in.Equinix.CloudController.Kind = v1beta1.CloudControllerNone
 				s.VIPManager = KubeVIP
@@ -60,14 +60,14 @@ func TestValidateGood(t *testing.T) {
 			},
 		},
 		"RoutesTwiceWithSourceRouting": {
-			reason: "Own tables and different metrics keep two ways apart (C15).",
+			reason: "Own tables and different metrics keep two ways apart.",
 			change: func(s *Spec, _ *v1beta1.Input) {
 				s.Networks[0].SourceRouting, s.Networks[1].SourceRouting = true, true
 				s.Networks[1].Routes = []Route{{Destination: "10.60.0.0/16", Gateway: "10.61.20.1", Metric: 100}}
 			},
 		},
 		"NarrowPlatformRoute": {
-			reason: "In pure layer 2 there is no route of the platform's (C15).",
+			reason: "In pure layer 2 there is no route of the platform's.",
 			change: func(s *Spec, _ *v1beta1.Input) {
 				s.Networks[2].Routes = []Route{{Destination: "10.0.0.0/8", Gateway: "10.62.0.1"}}
 			},
@@ -91,11 +91,11 @@ func TestValidateGood(t *testing.T) {
 			},
 		},
 		"VLAN254": {
-			reason: "Its routing table is 10254, not the kernel's main table 254 (C18).",
+			reason: "Its routing table is 10254, not the kernel's main table 254.",
 			change: func(s *Spec, _ *v1beta1.Input) { s.Networks[1].VXLAN, s.Networks[1].SourceRouting = 254, true },
 		},
 		"SmallestMTUs": {
-			reason: "1280 with IPv6 and 576 without are the smallest (C19).",
+			reason: "1280 with IPv6 and 576 without are the smallest.",
 			change: func(s *Spec, _ *v1beta1.Input) { s.Networks[0].MTU, s.Networks[1].MTU = 1280, 576 },
 		},
 	}
