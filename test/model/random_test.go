@@ -83,6 +83,7 @@ var actions = []action{
 	{"reconcile", 14, func(d *driver) { d.w.Reconcile(d.claim(), Trouble{}) }},
 	{"act", 30, (*driver).act},
 	{"everybody", 3, (*driver).everybody},
+	{"race", 2, (*driver).race},
 	{"trouble", 8, func(d *driver) { d.w.Reconcile(d.claim(), d.trouble()) }},
 	{"wait", 5, func(d *driver) { d.w.Advance(time.Duration(d.int("seconds", 1, 60)) * time.Second) }},
 	{"wait long", 1, func(d *driver) { d.w.Advance(time.Duration(d.int("minutes", 2, 12)) * time.Minute) }},
@@ -133,6 +134,19 @@ func (d *driver) everybody() {
 	d.steps += d.w.ActAll()
 	for _, c := range d.w.alive() {
 		d.w.Reconcile(c, Trouble{})
+		d.steps++
+	}
+}
+
+// race lets machines come and then all claims choose at the same moment, none of
+// them seeing what the others have just chosen.
+func (d *driver) race() {
+	for range d.int("machines' head start", 1, 6) {
+		d.steps += d.w.ActAll()
+		d.w.Advance(5 * time.Second)
+	}
+	for _, c := range d.w.alive() {
+		d.w.Reconcile(c, Trouble{OldLists: map[string]bool{"composites": true}})
 		d.steps++
 	}
 }
