@@ -58,7 +58,8 @@ var mayImport = map[string][]string{
 	"fn/bootstrap": {"fn/osnet", "input"},
 	"fn/infra":     {"fn/bootstrap", "fn/object", "fn/plan", "fn/spec", "input"},
 	"fn/assign":    {"fn/infra", "fn/ipam", "fn/object", "fn/plan", "fn/spec", netipx},
-	"fn/report":    {"fn/assign", "fn/infra", "fn/ipam", "fn/object", "fn/plan", "fn/xr"},
+	"fn/report":    {"fn/assign", "fn/infra", "fn/ipam", "fn/object", "fn/plan", "fn/rollout", "fn/xr"},
+	"fn/rollout":   {"fn/assign", "fn/change", "fn/infra", "fn/keep", "fn/object", "fn/plan", fieldError},
 
 	// One side each of the machines.
 	"fn/platform":         {"fn/infra", "fn/object", "fn/platform/equinix"},

@@ -72,6 +72,8 @@ type Result struct {
 	Unreadable []string
 	// Addresses of each machine, delivered or not, by plan.LinkSubnet.Key.
 	Addresses infra.Delivery
+	// Rooms of the assignment ranges that pools draw from.
+	Rooms []Room
 }
 
 // poolKey names the space in which an address is unique.
@@ -162,7 +164,7 @@ func readRecord(status object.View) (ipam.Record, error) {
 }
 
 func (in Input) result(book ipam.Book, unreadable []string) (Result, error) {
-	out := Result{Book: book, Unreadable: unreadable, Delivery: infra.Delivery{}, Addresses: infra.Delivery{}}
+	out := Result{Book: book, Unreadable: unreadable, Delivery: infra.Delivery{}, Addresses: infra.Delivery{}, Rooms: in.rooms(book)}
 	for key, a := range book.Assigned {
 		machine, address, _ := strings.Cut(key, "/")
 		out.Addresses.Set(machine, address, a.Address.String())
@@ -322,6 +324,7 @@ func (in Input) pool(n plan.Network, s plan.Subnet, others []other) (ipam.Pool, 
 
 // want is how many machines of one pool draw from which range.
 type want struct {
+	pool     string
 	name     string
 	narrow   []netipx.IPRange
 	machines int64
@@ -336,7 +339,7 @@ func (in Input) wants(n plan.Network, s plan.Subnet) []want {
 			}
 			for _, ls := range l.Subnets {
 				if ls.Prefix == s.Prefix {
-					out = append(out, want{rangeName(ls), narrow(ls), int64(p.Replicas + p.Surge)})
+					out = append(out, want{p.Name, rangeName(ls), narrow(ls), int64(p.Replicas + p.Surge)})
 				}
 			}
 		}

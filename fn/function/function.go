@@ -13,6 +13,7 @@ import (
 	"github.com/l2cluster/function-l2cluster/fn/assign"
 	"github.com/l2cluster/function-l2cluster/fn/capi"
 	"github.com/l2cluster/function-l2cluster/fn/infra"
+	"github.com/l2cluster/function-l2cluster/fn/platform"
 	"github.com/l2cluster/function-l2cluster/fn/report"
 	"github.com/l2cluster/function-l2cluster/fn/xr"
 )
@@ -57,17 +58,25 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 	if err != nil {
 		return f.fail(rsp, err)
 	}
+	composed, err := f.compose(snapshot, cluster, metal)
+	if err != nil {
+		return f.fail(rsp, err)
+	}
+	machines := composed.Observe(snapshot.Observed)
+	rollouts, err := begin(snapshot, cluster, facts, addresses, machines)
+	if err != nil {
+		return f.fail(rsp, err)
+	}
+	facts = rollouts.Mark(facts)
 	infrastructure, err := metal.Compose(cluster, facts, addresses.Delivery)
 	if err != nil {
 		return f.fail(rsp, err)
 	}
-	composed, err := f.compose(snapshot, cluster, infrastructure)
-	if err != nil {
-		return f.fail(rsp, err)
-	}
 	claims, keptClaims := assign.Claims(cluster, facts, addresses.Delivery)
-	objects := slices.Concat(infrastructure.Objects, claims, composed.Observe(snapshot.Observed))
-	outcome := report.Report(reportInput(snapshot, cluster, facts, addresses, slices.Concat(wish.warnings, infrastructure.Warnings), objects))
+	objects := rollouts.Apply(slices.Concat(infrastructure.Objects, claims, machines))
+	in := reportInput(snapshot, cluster, facts, addresses, slices.Concat(wish.warnings, infrastructure.Warnings), objects)
+	in.Holds = rollouts.Holds
+	outcome := report.Report(in)
 	outcome.Kept = slices.Concat(kept(snapshot, objects), infrastructure.Kept, keptClaims)
 	if err := xr.Write(rsp, snapshot, outcome); err != nil {
 		return f.fail(rsp, err)
@@ -82,13 +91,17 @@ func (f *Function) understand(s xr.Snapshot) (understood, error) {
 
 // compose the Cluster API objects. What they need of the infrastructure follows
 // from the wish as well.
-func (f *Function) compose(s xr.Snapshot, c infra.Cluster, i infra.Infrastructure) (capi.Composed, error) {
+func (f *Function) compose(s xr.Snapshot, c infra.Cluster, p platform.Platform) (capi.Composed, error) {
 	return f.composed.do(s.Wish, func() (capi.Composed, error) {
-		nodes, err := bootstraps(c, i)
+		foundation, err := p.Foundation(c)
 		if err != nil {
 			return nil, err
 		}
-		return capi.Compose(capiCluster(c, i, nodes))
+		nodes, err := bootstraps(c, foundation)
+		if err != nil {
+			return nil, err
+		}
+		return capi.Compose(capiCluster(c, foundation, nodes))
 	})
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/l2cluster/function-l2cluster/fn/plan"
 	"github.com/l2cluster/function-l2cluster/fn/platform"
 	"github.com/l2cluster/function-l2cluster/fn/report"
+	"github.com/l2cluster/function-l2cluster/fn/rollout"
 	"github.com/l2cluster/function-l2cluster/fn/spec"
 	"github.com/l2cluster/function-l2cluster/fn/xr"
 	"github.com/l2cluster/function-l2cluster/input/v1beta1"
@@ -134,7 +135,7 @@ func addressInput(s xr.Snapshot, c infra.Cluster, f infra.Facts) assign.Input {
 // pool: their network first, since a machine that cannot have its addresses
 // must not join; then what every node needs, what the platform's servers need,
 // and at last what the platform team added.
-func bootstraps(c infra.Cluster, i infra.Infrastructure) (map[string]bootstrap.Bootstrap, error) {
+func bootstraps(c infra.Cluster, i infra.Foundation) (map[string]bootstrap.Bootstrap, error) {
 	out := make(map[string]bootstrap.Bootstrap, len(c.Plan.Pools))
 	for _, pool := range c.Plan.Pools {
 		network, err := network(c, pool)
@@ -179,7 +180,7 @@ func network(c infra.Cluster, pool plan.Pool) (bootstrap.Bootstrap, error) {
 	return bootstrap.Bootstrap{Files: files, PreKubeadm: []string{osnet.Command}}, err
 }
 
-func capiCluster(c infra.Cluster, i infra.Infrastructure, nodes map[string]bootstrap.Bootstrap) capi.Cluster {
+func capiCluster(c infra.Cluster, i infra.Foundation, nodes map[string]bootstrap.Bootstrap) capi.Cluster {
 	return capi.Cluster{
 		Name: c.Name, Namespace: c.Namespace, Spec: c.Spec, Input: c.Input, Plan: c.Plan,
 		Infrastructure: i.Cluster, Machines: i.Machines, Bootstrap: nodes,
@@ -191,6 +192,19 @@ func reportInput(s xr.Snapshot, c infra.Cluster, f infra.Facts, a assign.Result,
 		Cluster: c, Facts: f, Addresses: a, Objects: objects, Status: s.Status,
 		Kubeconfig: s.Required[capi.RequireKubeconfig], Warnings: warnings, Now: s.Now,
 	}
+}
+
+// begin the rollouts that may begin now. It returns an error for a version that
+// the machines which run cannot go to.
+func begin(s xr.Snapshot, c infra.Cluster, f infra.Facts, a assign.Result, machines []object.Object) (rollout.Decision, error) {
+	in := rollout.Input{
+		Cluster: c, Facts: f, Rooms: a.Rooms, Desired: machines,
+		Machines: s.Required[infra.CAPIMachines], MachineSets: s.Required[capi.RequireMachineSets],
+	}
+	if err := s.ClaimError(nil, rollout.Versions(in)); err != nil {
+		return rollout.Decision{}, err
+	}
+	return rollout.Decide(in), nil
 }
 
 // kept are the templates that are not desired any more and still needed.

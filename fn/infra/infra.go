@@ -72,6 +72,10 @@ type Machine struct {
 	Deleting bool
 	// Joined says that its node has joined the cluster.
 	Joined bool
+	// Outdated says that the claim asks for another machine in its place, one
+	// with other content or another version. What its node was set up for stays
+	// as it is until it is replaced.
+	Outdated bool
 	// Ports are the UUIDs of its server's ports by name; nil until known.
 	Ports map[string]string
 	// Network is the state of its network as its server reported it.
@@ -102,6 +106,13 @@ type Infrastructure struct {
 	// Kept are keys of observed objects that the claim no longer names and
 	// that something still uses.
 	Kept []string
+	// Warnings for the user, each a sentence.
+	Warnings []string
+}
+
+// Foundation is what follows from the claim alone, whatever the world has
+// decided: what Cluster API's objects have to know of a platform.
+type Foundation struct {
 	// Cluster refers to the object that stands for the cluster's
 	// infrastructure.
 	Cluster object.Reference
@@ -110,8 +121,6 @@ type Infrastructure struct {
 	// Bootstrap is what the platform's servers need of each pool's bootstrap,
 	// by pool name.
 	Bootstrap map[string]bootstrap.Bootstrap
-	// Warnings for the user, each a sentence.
-	Warnings []string
 }
 
 // Delivery is what machines are given, by machine and then by

@@ -20,6 +20,9 @@ type Platform interface {
 	// Facts are what the world has decided. What cannot be read becomes a
 	// warning and stays unknown; an error means that a run cannot go on.
 	Facts(ctx context.Context, s infra.Sources) (infra.Facts, error)
+	// Foundation is what Cluster API's objects have to know of the platform. It
+	// follows from the claim and the input alone.
+	Foundation(c infra.Cluster) (infra.Foundation, error)
 	// Compose the objects of a cluster's infrastructure.
 	Compose(c infra.Cluster, f infra.Facts, d infra.Delivery) (infra.Infrastructure, error)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/l2cluster/function-l2cluster/fn/ipam"
 	"github.com/l2cluster/function-l2cluster/fn/object"
 	"github.com/l2cluster/function-l2cluster/fn/plan"
+	"github.com/l2cluster/function-l2cluster/fn/rollout"
 	"github.com/l2cluster/function-l2cluster/fn/xr"
 )
 
@@ -55,11 +56,25 @@ func (r reporter) addressProblem() (xr.Condition, bool) {
 		return xr.Condition{Status: xr.Unknown, Reason: "Unknown", Message: "the list of machines has not been read yet"}, true
 	case len(r.Addresses.Book.Missing) > 0:
 		return xr.Condition{Status: xr.False, Reason: "Missing", Message: list(append(r.short(), r.missing()...))}, true
+	case len(r.withoutRoom()) > 0:
+		return xr.Condition{Status: xr.False, Reason: "RolloutHeld", Message: list(r.withoutRoom())}, true
 	case len(r.machines()) < r.allWanted():
 		return xr.Condition{Status: xr.False, Reason: reasonWaiting, Message: list(append(r.short(), r.existing()))}, true
 	default:
 		return xr.Condition{}, false
 	}
+}
+
+// withoutRoom are the pools that are held back because there is no address for
+// one machine more.
+func (r reporter) withoutRoom() []string {
+	var out []string
+	for _, h := range r.Holds {
+		if h.Reason == rollout.NoRoom {
+			out = append(out, fmt.Sprintf("pool %s %s", h.Pool, h.Why))
+		}
+	}
+	return out
 }
 
 func (r reporter) existing() string {

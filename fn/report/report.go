@@ -13,6 +13,7 @@ import (
 	"github.com/l2cluster/function-l2cluster/fn/infra"
 	"github.com/l2cluster/function-l2cluster/fn/object"
 	"github.com/l2cluster/function-l2cluster/fn/plan"
+	"github.com/l2cluster/function-l2cluster/fn/rollout"
 	"github.com/l2cluster/function-l2cluster/fn/xr"
 )
 
@@ -30,6 +31,8 @@ type Input struct {
 	Status object.View
 	// Kubeconfig is the Secret with the cluster's admin kubeconfig.
 	Kubeconfig object.Required
+	// Holds are the pools whose machines must stay as they are for now.
+	Holds []rollout.Hold
 	// Warnings about the claim, each a sentence.
 	Warnings []string
 	// Now is when the run began.
@@ -99,18 +102,7 @@ func (r reporter) connection() map[string][]byte {
 }
 
 // wanted is how many machines a pool shall have now.
-func (r reporter) wanted(p plan.Pool) int {
-	for _, w := range r.Cluster.Spec.Workers {
-		if w.Name != p.Name || w.Autoscaling == nil {
-			continue
-		}
-		if v, ok := r.Cluster.Observed[object.DeploymentKey(p.Name)]; ok {
-			return int(v.Int("spec", "replicas"))
-		}
-		return int(w.Autoscaling.Min)
-	}
-	return p.Replicas
-}
+func (r reporter) wanted(p plan.Pool) int { return rollout.Wanted(r.Cluster, p) }
 
 // machines that are not on their way out.
 func (r reporter) machines() []infra.Machine {

@@ -287,6 +287,8 @@ func (w *World) judgeReady(c *Composite) {
 	for i := range c.now().spec.pools {
 		complete = complete && w.rolledOut(c, &c.now().spec.pools[i])
 	}
+	// A pool that must not roll has all its machines, and not those that it shall have.
+	complete = complete && text(c.now().conditions["AddressesAllocated"], "reason") != "RolloutHeld"
 	isReady := c.last.GetDesired().GetComposite().GetReady() == fnv1.Ready_READY_TRUE
 	if complete && !isReady {
 		w.violationf("%s has all its machines and is not ready: %s", c, messages(c.now().conditions))

@@ -43,16 +43,26 @@ func seen(o object.Object, status map[string]any) view {
 	return v
 }
 
-func compose(t tb, c infra.Cluster, f infra.Facts, d infra.Delivery) infra.Infrastructure {
+// whole is all that the platform makes of a cluster.
+type whole struct {
+	infra.Infrastructure
+	infra.Foundation
+}
+
+func compose(t tb, c infra.Cluster, f infra.Facts, d infra.Delivery) whole {
 	t.Helper()
 	got, err := Platform{}.Compose(c, f, d)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return got
+	foundation, err := Platform{}.Foundation(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return whole{got, foundation}
 }
 
-func byKey(i infra.Infrastructure) map[string]object.Object {
+func byKey(i whole) map[string]object.Object {
 	out := map[string]object.Object{}
 	for _, o := range i.Objects {
 		out[o.Key] = o
@@ -60,7 +70,7 @@ func byKey(i infra.Infrastructure) map[string]object.Object {
 	return out
 }
 
-func parameters(t tb, i infra.Infrastructure, key string) view {
+func parameters(t tb, i whole, key string) view {
 	t.Helper()
 	o, composed := byKey(i)[key]
 	if !composed {

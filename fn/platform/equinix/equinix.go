@@ -41,6 +41,24 @@ func (Platform) Compose(c infra.Cluster, f infra.Facts, d infra.Delivery) (infra
 	return out, nil
 }
 
+// Foundation of a cluster on Equinix Metal: its PacketCluster, a machine template
+// for each pool, and what the servers do before they are nodes.
+func (Platform) Foundation(c infra.Cluster) (infra.Foundation, error) {
+	templates, err := machineTemplates(c)
+	if err != nil {
+		return infra.Foundation{}, err
+	}
+	boot, err := bootstraps(c)
+	if err != nil {
+		return infra.Foundation{}, err
+	}
+	out := infra.Foundation{Cluster: packetClusterReference(c), Machines: map[string]object.Reference{}, Bootstrap: boot}
+	for _, t := range templates {
+		out.Machines[t.pool] = t.reference
+	}
+	return out, nil
+}
+
 // static is what does not depend on machines.
 func static(c infra.Cluster) (infra.Infrastructure, error) {
 	templates, err := machineTemplates(c)
@@ -51,20 +69,9 @@ func static(c infra.Cluster) (infra.Infrastructure, error) {
 	if err != nil {
 		return infra.Infrastructure{}, err
 	}
-	boot, err := bootstraps(c)
-	if err != nil {
-		return infra.Infrastructure{}, err
-	}
-	out := infra.Infrastructure{
-		Objects:   []object.Object{packetCluster(c)},
-		Cluster:   packetClusterReference(c),
-		Machines:  map[string]object.Reference{},
-		Bootstrap: boot,
-		Warnings:  warnings(c),
-	}
+	out := infra.Infrastructure{Objects: []object.Object{packetCluster(c)}, Warnings: warnings(c)}
 	for _, t := range templates {
 		out.Objects = append(out.Objects, t.object)
-		out.Machines[t.pool] = t.reference
 	}
 	out.Objects = append(out.Objects, networks...)
 	return out, nil

@@ -114,11 +114,7 @@ func TestGolden(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := Platform{}.Compose(clusterOf(t, tc.claim, tc.input), infra.Facts{}, nil)
-			if err != nil {
-				t.Fatalf("%s\nCompose(): %v", tc.reason, err)
-			}
-			golden(t, tc.reason, name, document(t, got))
+			golden(t, tc.reason, name, document(t, compose(t, clusterOf(t, tc.claim, tc.input), infra.Facts{}, nil)))
 		})
 	}
 }
@@ -141,7 +137,7 @@ func golden(t *testing.T, reason, name, got string) {
 }
 
 // document shows an infrastructure as a person would read it.
-func document(t *testing.T, i infra.Infrastructure) string {
+func document(t *testing.T, i whole) string {
 	t.Helper()
 	var out strings.Builder
 	for _, o := range i.Objects {

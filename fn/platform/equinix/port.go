@@ -82,6 +82,9 @@ func (p machinePorts) addTo(out *portObjects) error {
 
 func (p machinePorts) steps(have map[string]observedPort) []step {
 	want, missing := p.want()
+	if missing == "" && p.madeForOther() {
+		return p.stay(have)
+	}
 	if missing == "" {
 		return transition{want: want, have: have, verified: p.machine.Network == infra.NetworkVerified}.steps()
 	}
@@ -175,7 +178,7 @@ func (p machinePorts) compose(s step, id string) object.Object {
 		key: object.PortKey(p.machine.Name, s.port), kind: portKind, part: object.PartPorts,
 		name:       object.Name(object.LabelLimit, p.machine.Name, s.port),
 		parameters: parameters, exists: id,
-		labels: map[string]any{machineLabel: p.machine.Name, portLabel: s.port},
+		labels: map[string]any{machineLabel: p.machine.Name, portLabel: s.port, layoutLabel: p.layout()},
 	}
 	o := m.compose(p.c)
 	switch {

@@ -1,0 +1,60 @@
+package rollout
+
+import (
+	"github.com/l2cluster/function-l2cluster/fn/keep"
+	"github.com/l2cluster/function-l2cluster/fn/object"
+	"github.com/l2cluster/function-l2cluster/fn/plan"
+)
+
+// setLabel names the machine set of a worker's machine:
+// https://cluster-api.sigs.k8s.io/reference/api/labels-and-annotations.
+const setLabel = "cluster.x-k8s.io/set-name"
+
+// outdated are the machines in whose place the claim asks for others.
+func (d decision) outdated() map[string]bool {
+	sets := map[string]object.View{}
+	for _, v := range d.MachineSets.Items {
+		sets[v.String("metadata", "name")] = v
+	}
+	out := map[string]bool{}
+	for _, v := range d.Machines.Items {
+		old := d.outdatedControlPlane(v)
+		if !isControlPlane(v) {
+			old = d.outdatedWorker(v, sets)
+		}
+		if old {
+			out[v.String("metadata", "name")] = true
+		}
+	}
+	return out
+}
+
+// outdatedWorker compares what the machine's set was made for with what the
+// claim asks for. A set is never made for anything else, so this is never late.
+func (d decision) outdatedWorker(machine object.View, sets map[string]object.View) bool {
+	maker, ok := d.makers[machine.String("metadata", "labels", keep.PoolLabel)]
+	set := sets[machine.String("metadata", "labels", setLabel)]
+	return ok && set != nil && starts(maker, set)
+}
+
+// outdatedControlPlane asks the control plane, which says of each machine whether
+// it is up to date (the condition UpToDate) and is late with it: until it has
+// taken in its own last change, and as long as that one is not applied, every
+// machine counts as outdated.
+func (d decision) outdatedControlPlane(machine object.View) bool {
+	p := d.progress[plan.ControlPlanePool]
+	switch {
+	case !p.exists:
+		return false
+	case p.starts || !p.settled:
+		return true
+	case p.upToDate == p.replicas:
+		return false
+	}
+	for _, c := range machine.Views("status", "conditions") {
+		if c.String("type") == "UpToDate" {
+			return c.String("status") == "False"
+		}
+	}
+	return false
+}

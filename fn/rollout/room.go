@@ -1,0 +1,70 @@
+package rollout
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/l2cluster/function-l2cluster/fn/assign"
+	"github.com/l2cluster/function-l2cluster/fn/plan"
+)
+
+// withoutRoom says what is missing for a rollout of a pool beside those that
+// roll already, or "". A pool that may make no machine more than it has needs
+// nothing more: its user has said so.
+func (d decision) withoutRoom(pool plan.Pool, rolls map[string]bool) string {
+	if pool.Surge == 0 {
+		return ""
+	}
+	var missing []string
+	for _, room := range d.Rooms {
+		if !slices.Contains(room.Pools, pool.Name) {
+			continue
+		}
+		where := fmt.Sprintf("network %s (VLAN %d, %s)", room.Network, room.VLAN, room.Subnet)
+		if !room.Known {
+			missing = append(missing, where+": nobody can tell how many addresses are free, since not everything that decides on it could be read")
+			continue
+		}
+		machines, surge := d.need(room, pool.Name, rolls)
+		if need := machines + surge; need > room.Total {
+			missing = append(missing, fmt.Sprintf("%s: needs %d addresses (%d machines and a surge of %d), has %d",
+				where, need, machines, surge, room.Total))
+		}
+	}
+	if len(missing) == 0 {
+		return ""
+	}
+	return "keeps its machines as they are, since there is no room to replace them: " +
+		strings.Join(missing, "; ") + "; extend the assignment range, or set rollout.maxSurge: 0"
+}
+
+// need of a range when a pool rolls beside others: for the machines that are
+// there or shall be, and for those that a rollout makes beside them.
+func (d decision) need(room assign.Room, starting string, rolls map[string]bool) (machines, surge int64) {
+	for _, p := range d.Cluster.Plan.Pools {
+		if !slices.Contains(room.Pools, p.Name) {
+			continue
+		}
+		wanted, exist := Wanted(d.Cluster, p), d.existing(p.Name)
+		more := 0
+		if p.Name == starting || rolls[p.Name] {
+			more = p.Surge
+		}
+		machines += int64(max(wanted, exist))
+		surge += int64(max(wanted+more-max(wanted, exist), 0))
+	}
+	return machines, surge
+}
+
+// existing machines of a pool; those on their way out still have their
+// addresses.
+func (d decision) existing(pool string) int {
+	n := 0
+	for _, m := range d.Facts.Machines {
+		if m.Pool == pool {
+			n++
+		}
+	}
+	return n
+}
