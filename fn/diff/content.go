@@ -8,10 +8,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/diff"
+	"sigs.k8s.io/yaml"
 )
 
 // Fields of a file that Cluster API's bootstrap configurations write:
@@ -46,20 +48,38 @@ func textOf(value any, s string) *content {
 	if value == nil {
 		return nil
 	}
-	return &content{raw: s, plain: indented(s)}
+	return &content{raw: s, plain: s}
 }
 
-// indented spreads a JSON document over lines; other text stays as it is.
-func indented(s string) string {
-	trimmed := strings.TrimSpace(s)
-	if !strings.HasPrefix(trimmed, "{") && !strings.HasPrefix(trimmed, "[") {
-		return s
+// jsonMark stands in a path behind a text that holds a JSON document: what
+// follows is a path in the document.
+const jsonMark = "(json)"
+
+// documents compares two texts as JSON documents. It says false when one of them
+// is none.
+func (w *walk) documents(path string, before, after *content) bool {
+	if before == nil || after == nil {
+		return false
 	}
-	var b bytes.Buffer
-	if err := json.Indent(&b, []byte(trimmed), "", "  "); err != nil || !bytes.ContainsRune(b.Bytes(), '\n') {
-		return s
+	a, b := parsed(before.plain), parsed(after.plain)
+	if a == nil || b == nil {
+		return false
 	}
-	return b.String() + "\n"
+	if reflect.DeepEqual(a, b) {
+		w.found = append(w.found, Field{Path: path, Note: "the same JSON, written otherwise"})
+		return true
+	}
+	w.values(path+jsonMark, a, b)
+	return true
+}
+
+// parsed JSON object of a text; nil when it holds none.
+func parsed(text string) any {
+	var out map[string]any
+	if err := json.Unmarshal([]byte(text), &out); err != nil || out == nil {
+		return nil
+	}
+	return out
 }
 
 // isFile says whether an object describes a file.
@@ -112,6 +132,9 @@ func unpack(b []byte) (string, error) {
 }
 
 func (w *walk) texts(path string, before, after *content) {
+	if w.documents(path, before, after) {
+		return
+	}
 	f := Field{Path: path}
 	switch {
 	case before == nil && after == nil, before != nil && after != nil && before.raw == after.raw && before.plain == after.plain:
@@ -122,14 +145,62 @@ func (w *walk) texts(path string, before, after *content) {
 		f.Old, f.New = sum(before), sum(after)
 	case short(before) && short(after):
 		f.Old, f.New = value(before), value(after)
-	case before == nil && lines(after) > wholeLimit:
-		f.Note = "added: " + size(after)
-	case after == nil && lines(before) > wholeLimit:
-		f.Note = "removed: " + size(before)
 	default:
-		f.Diff = hunks(before, after)
+		f.text(before, after)
 	}
 	w.found = append(w.found, f)
+}
+
+// text of the field as a difference; of a long one that came or went as a whole
+// only the length.
+func (f *Field) text(before, after *content) {
+	one := before
+	switch {
+	case before == nil:
+		one, f.Note = after, "added: "+size(after)
+	case after == nil:
+		f.Note = "removed: " + size(before)
+	}
+	if f.Note == "" || lines(one) <= wholeLimit {
+		f.Diff = hunks(before, after)
+	}
+}
+
+// item of a list that came or went as a whole.
+func (w *walk) item(path string, before, after map[string]any) {
+	f := Field{Path: path}
+	a, b := contentOf(before), contentOf(after)
+	switch {
+	case !isFile(before) && !isFile(after):
+		f.Old, f.New = orNil(before), orNil(after)
+		f.Diff = long(before, after)
+	case binary(a) || binary(b):
+		f.Old, f.New = sum(a), sum(b)
+	default:
+		f.text(a, b)
+	}
+	w.found = append(w.found, f)
+}
+
+// long objects are shown as YAML, line by line; "" for those that fit on one
+// line.
+func long(before, after map[string]any) string {
+	if len(encoded(before)) <= lineLimit && len(encoded(after)) <= lineLimit {
+		return ""
+	}
+	return hunks(document(before), document(after))
+}
+
+// document is an object as YAML; nil when there is none.
+func document(o map[string]any) *content {
+	if o == nil {
+		return nil
+	}
+	b, err := yaml.Marshal(o)
+	if err != nil {
+		return &content{plain: encoded(o)}
+	}
+	return &content{plain: string(b)}
 }
 
 func binary(t *content) bool {
@@ -158,7 +229,9 @@ func sum(t *content) any {
 
 func lines(t *content) int { return strings.Count(strings.TrimSuffix(t.plain, "\n"), "\n") + 1 }
 
-func size(t *content) string { return fmt.Sprintf("%d lines, %d bytes", lines(t), len(t.plain)) }
+func size(t *content) string {
+	return plural(int64(lines(t)), "line") + ", " + plural(int64(len(t.plain)), "byte")
+}
 
 // headerLines are the lines before the first hunk, with the names of two files.
 const headerLines = 3

@@ -133,31 +133,35 @@ type Report struct {
 	Networks []Network `json:"networks"`
 	// Conditions that the claim has after the edit, and had otherwise before.
 	Conditions []Condition `json:"conditions"`
+	// Due are the pools whose servers are replaced or deleted without the edit as
+	// well: the observed objects are not those of the claim before it.
+	Due []string `json:"due"`
 	// Assumed says that no observed state was given.
 	Assumed bool `json:"assumed"`
 }
 
 // Compare the answers to a claim before and after an edit.
 func Compare(in Input) Report {
-	out := Report{Cluster: in.Cluster, Assumed: in.Assumed, Pools: pools(in), Networks: networks(in.Now), Conditions: []Condition{}}
+	out := Report{Cluster: in.Cluster, Assumed: in.Assumed, Pools: pools(in), Networks: networks(in.Now)}
 	for _, p := range out.Pools {
 		out.Replaces = out.Replaces || p.replaces()
 		out.Removes = out.Removes || p.removes()
 		out.ControlPlaneRolls = out.ControlPlaneRolls || p.ControlPlane && p.replaces()
 	}
 	out.Warnings, out.Objects = out.warnings(), objects(in)
-	// Where nobody looked everything waits, with and without the edit.
-	if !in.Assumed {
-		out.Conditions = conditions(in.Now)
-	}
+	out.Conditions, out.Due = conditions(in), due(in)
 	return out
 }
 
-// conditions that differ after the edit.
-func conditions(e Edit) []Condition {
+// inputValid is the condition that says what is wrong with the claim itself.
+const inputValid = "InputValid"
+
+// conditions that differ after the edit. Where nobody looked everything waits,
+// with and without the edit, so only what is said of the claim itself counts.
+func conditions(in Input) []Condition {
 	out := []Condition{}
-	for _, c := range e.After.Conditions {
-		if !slices.Contains(e.Before.Conditions, c) {
+	for _, c := range in.Now.After.Conditions {
+		if !slices.Contains(in.Now.Before.Conditions, c) && (!in.Assumed || c.Type == inputValid) {
 			out = append(out, c)
 		}
 	}
@@ -179,7 +183,7 @@ func objects(in Input) []Object {
 		switch {
 		case k.comes() != "":
 			come = append(come, k.object(Create, k.comes()))
-		case k.goes() != "":
+		case k.goes() != "" || k.unborn():
 			gone = append(gone, k.object(Delete, k.goes()))
 		default:
 			out = append(out, k.changes()...)
@@ -199,13 +203,18 @@ type keyed struct {
 	key string
 }
 
-func (k keyed) object(action Action, when When) Object {
-	var body map[string]any
-	for _, in := range []change.Objects{k.in.Now.After.Objects, k.in.Goal.After.Objects, k.in.Now.Before.Objects, k.in.Goal.Before.Objects} {
-		if body = in[k.key]; body != nil {
-			break
+// body of the object, as new as there is one.
+func (k keyed) body() map[string]any {
+	for _, o := range []change.Objects{k.in.Now.After.Objects, k.in.Goal.After.Objects, k.in.Now.Before.Objects, k.in.Goal.Before.Objects} {
+		if body := o[k.key]; body != nil {
+			return body
 		}
 	}
+	return nil
+}
+
+func (k keyed) object(action Action, when When) Object {
+	body := k.body()
 	return Object{
 		Identity: Identity{Key: k.key, Name: text(body, "metadata", "name")}, Action: action, When: when,
 		APIVersion: text(body, "apiVersion"), Kind: text(body, "kind"), Namespace: text(body, "metadata", "namespace"),
@@ -244,6 +253,12 @@ func (k keyed) goes() When {
 	}
 }
 
+// unborn says that the object would have come without the edit, and now never
+// does.
+func (k keyed) unborn() bool {
+	return k.has(k.in.Goal.Before) && !k.has(k.in.Goal.After) && !k.has(k.in.Now.After) && !k.exists()
+}
+
 // changes of an object that stays: now, and what else it comes to.
 func (k keyed) changes() []Object {
 	var out []Object
@@ -262,6 +277,9 @@ func (k keyed) changes() []Object {
 	if fields := k.pending(after); len(fields) > 0 {
 		o := k.object(Change, Later)
 		o.Fields, o.Why = fields, waits
+		if slices.ContainsFunc(fields, func(f Field) bool { return f.Path == versionField }) {
+			o.Why = waitsForControlPlane
+		}
 		out = append(out, o)
 	}
 	return out
@@ -280,12 +298,17 @@ func (k keyed) pending(now map[string]any) []Field {
 	return slices.DeleteFunc(Fields(now, goal), func(f Field) bool { return !edited[f.Path] })
 }
 
+// versionField of a MachineDeployment is Kubernetes' version on its machines.
+const versionField = "spec.template.spec.version"
+
 // What objects wait for.
 const (
-	waits    = "when what it waits for is done"
-	unneeded = "the old one stays until nothing needs it any more"
-	unused   = "when nothing needs it any more"
-	unported = "when no port carries it any more"
+	waits                = "when what it waits for is done"
+	waitsForControlPlane = "when the control plane is done with its version"
+	unneeded             = "the old one stays until nothing needs it any more"
+	unused               = "when nothing needs it any more"
+	uncarried            = "when no port carries it any more"
+	onlySeen             = "it was only observed, so what it stands for stays"
 )
 
 // hashedPattern is a key that ends in a hash of the object's content.
@@ -308,15 +331,27 @@ func pairs(in Input, come, gone []Object) []Object {
 		}
 	}
 	for _, g := range gone {
-		if g.When == Later {
-			g.Why = unused
+		if g.When != "" {
+			out = append(out, leaving(in, g))
 		}
-		if g.When == Later && g.Kind == "Vlan" {
-			g.Why = unported
-		}
-		out = append(out, g)
 	}
 	return out
+}
+
+// leaving is a deleted object with what it waits for. Where nobody looked at the
+// machines, a VLAN may be on their ports.
+func leaving(in Input, o Object) Object {
+	switch {
+	case o.Kind == "Vlan" && (in.Assumed || o.When == Later):
+		o.When, o.Why = Later, uncarried
+	case o.When == Later:
+		o.Why = unused
+	}
+	body, _ := keyed{in: in, key: o.Key}.body()["spec"].(map[string]any)
+	if policies, _ := body["managementPolicies"].([]any); len(policies) == 1 && policies[0] == "Observe" {
+		o.Why = strings.TrimPrefix(o.Why+"; "+onlySeen, "; ")
+	}
+	return o
 }
 
 func takesPlace(in Input, comes, goes Object) bool {
@@ -326,17 +361,15 @@ func takesPlace(in Input, comes, goes Object) bool {
 }
 
 func poolOf(in Input, key string) string {
-	for _, o := range []change.Objects{in.Now.After.Objects, in.Goal.After.Objects, in.Now.Before.Objects, in.Goal.Before.Objects} {
-		if body := o[key]; body != nil {
-			return text(body, "metadata", "labels", keep.PoolLabel)
-		}
-	}
-	return ""
+	return text(keyed{in: in, key: key}.body(), "metadata", "labels", keep.PoolLabel)
 }
 
 func replace(in Input, comes, goes Object) Object {
 	comes.Action, comes.Replaces = Replace, &Identity{Key: goes.Key, Name: goes.Name}
-	if comes.When == Now && goes.When == Later {
+	switch {
+	case comes.When == Later:
+		comes.Why = waits
+	case goes.When == Later:
 		comes.Why = unneeded
 	}
 	before, after := in.Goal.Before.Objects[goes.Key], in.Goal.After.Objects[comes.Key]

@@ -1,7 +1,6 @@
 package diff
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -17,8 +16,9 @@ type Field struct {
 	// for its items is one value.
 	Old any `json:"old,omitempty"`
 	New any `json:"new,omitempty"`
-	// Diff is the difference between two long texts, instead of Old and New: the
-	// hunks of a unified diff. Encoded contents of files are decoded.
+	// Diff is the difference between two long texts, or of an item of a list that
+	// is long, as the hunks of a unified diff. Texts have it instead of Old and
+	// New. Encoded contents of files are decoded.
 	Diff string `json:"diff,omitempty"`
 	// Note says what the values do not: that only the order changed, or how long
 	// a text is that is not shown.
@@ -101,7 +101,12 @@ func (w *walk) lists(path string, before, after []any) {
 	}
 	for _, name := range names {
 		name, _ := name.(string)
-		w.objects(fmt.Sprintf("%s[%s=%s]", path, key, name), a[name], b[name])
+		at := fmt.Sprintf("%s[%s=%s]", path, key, name)
+		if a[name] == nil || b[name] == nil {
+			w.item(at, a[name], b[name])
+			continue
+		}
+		w.objects(at, a[name], b[name])
 	}
 	// Who only reads the items would miss that their order matters.
 	stayed := func(list []any) []any {
@@ -118,12 +123,12 @@ func (w *walk) lists(path string, before, after []any) {
 	}
 }
 
-// orNil keeps a list that is not there apart from an empty one.
-func orNil(list []any) any {
-	if list == nil {
+// orNil keeps what is not there apart from what is empty.
+func orNil[T []any | map[string]any](v T) any {
+	if v == nil {
 		return nil
 	}
-	return list
+	return v
 }
 
 const onlyOrder = "only the order differs"
@@ -153,7 +158,7 @@ func Items(before, after []any) (gone, come []any) {
 
 // keyOf is the field that names the items of both lists, or "".
 func keyOf(before, after []any) string {
-	for _, key := range []string{pathField, "name", "type", "key"} {
+	for _, key := range []string{pathField, "name", "type", "key", "network"} {
 		if len(before)+len(after) > 0 && names(before, key) && names(after, key) {
 			return key
 		}
@@ -187,6 +192,3 @@ func byKey(list []any, key string) map[string]map[string]any {
 	}
 	return out
 }
-
-// compare fields by path, for sorting.
-func compare(a, b Field) int { return cmp.Compare(a.Path, b.Path) }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 
@@ -83,13 +84,17 @@ func effectOf(e change.Effect) Effect {
 func pools(in Input) []Pool {
 	worst := map[string]Pool{}
 	machines := poolsOfMachines(in.Now.Before.Status)
+	rolling := rollingNow(in)
 	for _, step := range []struct {
 		edit Edit
 		when When
 	}{{in.Now, Now}, {in.Goal, Later}} {
 		for _, c := range change.Between(step.edit.Before.Objects, step.edit.After.Objects) {
 			name := cmp.Or(c.Pool, machines[c.Machine])
-			p := Pool{Name: name, ControlPlane: name == plan.ControlPlanePool, Effect: effectOf(c.Effect), When: step.when, Why: c.Why}
+			p := Pool{Name: name, ControlPlane: name == plan.ControlPlanePool, Effect: effectOf(c.Effect), When: step.when, Why: because(c)}
+			if p.Effect == Rolls && p.When == Now && !rolling(name) {
+				continue
+			}
 			if name != "" && severity(p.Effect) > severity(worst[name].Effect) {
 				worst[name] = p
 			}
@@ -109,6 +114,31 @@ func pools(in Input) []Pool {
 		return cmp.Compare(a.Name, b.Name)
 	})
 	return out
+}
+
+// rollingNow says whether a pool rolls when the edit is applied to what was
+// observed: an edit that only holds back what the claim before it was about to
+// roll out replaces nothing.
+func rollingNow(in Input) func(pool string) bool {
+	replaced := change.Replaced(change.Onto(in.Observed, in.Now.After.Objects))
+	return func(pool string) bool { return in.Assumed || slices.Contains(replaced, pool) }
+}
+
+// because is why a change has its effect. How many bytes a long value has tells
+// nobody anything; what differs in it stands with the object.
+func because(c change.Change) string {
+	return lengthPattern.ReplaceAllString(c.Why, "")
+}
+
+var lengthPattern = regexp.MustCompile(` from \d+ bytes to \d+ bytes| \(\d+ bytes\)`)
+
+// due are the pools that roll or go without the edit as well: whose machines were
+// made by another release of the function, or from another claim.
+func due(in Input) []string {
+	if in.Assumed {
+		return []string{}
+	}
+	return append([]string{}, change.Replaced(change.Onto(in.Observed, in.Now.Before.Objects))...)
 }
 
 // severity of an effect on a pool's machines: a harder one counts more.

@@ -63,6 +63,9 @@ func (p *printer) head(r Report) {
 			p.linef("%s", pool.sentence())
 		}
 	}
+	for _, pool := range r.Due {
+		p.linef("NOTE: servers of pool %q are replaced or deleted without the edit as well: what is observed is not what the claim before the edit asks for, or another release of the function made it.", pool)
+	}
 	switch {
 	case r.ControlPlaneRolls:
 	case r.Replaces:
@@ -151,7 +154,7 @@ func (p *printer) field(f Field) {
 	gone, come, isList := itemsOf(f)
 	switch {
 	case f.Diff != "":
-		p.linef("    %s:", f.Path)
+		p.linef("    %s", strings.TrimSuffix(f.Path+": "+f.Note, " "))
 		p.block(f.Diff)
 	case f.Note != "":
 		p.linef("    %s: %s", f.Path, f.Note)
@@ -241,9 +244,9 @@ func (p *printer) tail(r Report) {
 
 // assumedNote is what a reader must know about a report without an observed
 // state.
-const assumedNote = `Seen without --observed, as if everything that OLD asks for existed and nobody
-had looked at the machines: edits that are refused because of what exists, and
-what becomes of the ports and addresses of machines, do not show.`
+const assumedNote = `Seen without --observed, as if everything that the claim asks for before the
+edit existed and nobody had looked at the machines: an edit that is refused
+because of them, and what becomes of their ports and addresses, does not show.`
 
 // String is a capacity in words.
 func (c *Capacity) String() string {
@@ -283,10 +286,11 @@ func are(n int64) string {
 }
 
 func (p Pool) rolls(name string) string {
-	out := fmt.Sprintf("%s rolls, all %s: %s", name, plural(p.Servers, "server"), p.Why)
+	rolls := "rolls"
 	if p.When == Later {
-		out = fmt.Sprintf("%s rolls later, all %s: %s", name, plural(p.Servers, "server"), p.Why)
+		rolls = "rolls later"
 	}
+	out := fmt.Sprintf("%s %s (%s): %s", name, rolls, plural(p.Servers, "server"), p.Why)
 	if p.removes() {
 		out += fmt.Sprintf("; and it shrinks from %d to %d", p.Asked, p.Wanted)
 	}

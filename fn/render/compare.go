@@ -118,7 +118,7 @@ type edition struct {
 	refused *Output
 }
 
-func (e edition) refusal() Comparison {
+func (e *edition) refusal() Comparison {
 	return Comparison{Refused: e.refused, RefusedNew: e.refused == &e.after}
 }
 

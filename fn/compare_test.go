@@ -1,0 +1,512 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/crossplane/function-sdk-go/logging"
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/l2cluster/function-l2cluster/fn/diff"
+	"github.com/l2cluster/function-l2cluster/fn/function"
+)
+
+// doc is a part of a claim.
+type doc = map[string]any
+
+// at is the object at a path of names and places in lists.
+func at(o doc, path ...any) doc {
+	var v any = o
+	for _, step := range path {
+		switch step := step.(type) {
+		case string:
+			v = v.(doc)[step]
+		case int:
+			v = v.([]any)[step]
+		}
+	}
+	return v.(doc)
+}
+
+func spec(c doc) doc { return at(c, "spec") }
+
+func worker(c doc, i int) doc { return at(c, "spec", "workers", i) }
+
+func network(c doc, i int) doc { return at(c, "spec", "networks", i) }
+
+// add an item to the list under a name.
+func add(o doc, name string, item any) {
+	list, _ := o[name].([]any)
+	o[name] = append(list, item)
+}
+
+// outcome of an edit: what a reader of the report must learn.
+type outcome struct {
+	// Status is the exit status.
+	Status int
+	// Rolled and Removed are the pools whose servers are replaced or deleted,
+	// each with the number of servers.
+	Rolled, Removed map[string]int64
+	// Created, changed, replaced and deleted are kinds of objects, one for each
+	// object; Later is what happens later, with the action before the kind.
+	Created, Changed, Replaced, Deleted, Later []string
+}
+
+func outcomeOf(status int, r diff.Report) outcome {
+	out := outcome{Status: status}
+	for _, p := range r.Pools {
+		switch {
+		case p.Effect == diff.Rolls:
+			out.Rolled = with(out.Rolled, p.Name, p.Servers)
+		case p.Servers > p.Wanted:
+			out.Removed = with(out.Removed, p.Name, p.Servers-p.Wanted)
+		}
+	}
+	for _, o := range r.Objects {
+		kinds := map[diff.Action]*[]string{
+			diff.Create: &out.Created, diff.Change: &out.Changed, diff.Replace: &out.Replaced, diff.Delete: &out.Deleted,
+		}[o.Action]
+		kind := o.Kind
+		if o.When == diff.Later {
+			kinds, kind = &out.Later, string(o.Action)+" "+o.Kind
+		}
+		*kinds = append(*kinds, kind)
+	}
+	return out
+}
+
+func with(m map[string]int64, name string, n int64) map[string]int64 {
+	if m == nil {
+		m = map[string]int64{}
+	}
+	m[name] = n
+	return m
+}
+
+// Kinds in the order in which a report lists them.
+const (
+	bootstrapTemplate = "KubeadmConfigTemplate"
+	controlPlane      = "KubeadmControlPlane"
+	deployment        = "MachineDeployment"
+	machineTemplate   = "PacketMachineTemplate"
+)
+
+// edits of the examples. The control plane of the story has three servers and
+// its worker pool "general" two; all of them are on VLAN 1000.
+var edits = map[string]struct {
+	// example whose claim is edited, and the state that it is in; without a
+	// state nothing is observed.
+	example, state string
+	edit           func(claim doc)
+	want           outcome
+	// words says that the report in words is compared with a golden file.
+	words bool
+}{
+	"LabelOnTheClaim": {
+		example: "story", state: "all-ready",
+		edit: func(c doc) { at(c, "metadata")["labels"] = doc{"team": "a"} },
+	},
+	"OtherOrder": {
+		example: "layer2",
+		edit: func(c doc) {
+			slices.Reverse(spec(c)["networks"].([]any))
+			slices.Reverse(spec(c)["workers"].([]any))
+		},
+	},
+	"MoreWorkers": {
+		example: "story", state: "all-ready",
+		edit: func(c doc) { worker(c, 0)["replicas"] = 3 },
+		want: outcome{Changed: []string{deployment}},
+	},
+	"FewerWorkers": {
+		example: "story", state: "all-ready", words: true,
+		edit: func(c doc) { worker(c, 0)["replicas"] = 1 },
+		want: outcome{Status: 3, Removed: map[string]int64{"general": 1}, Changed: []string{deployment}},
+	},
+	"MachineTypeOfWorkers": {
+		example: "story", state: "all-ready", words: true,
+		edit: func(c doc) { worker(c, 0)["machineType"] = "m3.large.x86" },
+		want: outcome{
+			Status: 2, Rolled: map[string]int64{"general": 2},
+			Changed: []string{deployment}, Replaced: []string{machineTemplate},
+		},
+	},
+	"MachineTypeOfControlPlane": {
+		example: "story", state: "all-ready",
+		edit: func(c doc) { at(c, "spec", "controlPlane")["machineType"] = "m3.large.x86" },
+		want: outcome{
+			Status: 2, Rolled: map[string]int64{"control-plane": 3},
+			Changed: []string{controlPlane}, Replaced: []string{machineTemplate},
+		},
+	},
+	"MachineTypeOfWorkersTakenBack": {
+		// The pool has a third server already, on the new type, and all three are
+		// not of the old one as far as the deployment knows.
+		example: "story", state: "rolling",
+		edit: func(doc) {},
+		want: outcome{
+			Status: 2, Rolled: map[string]int64{"general": 3},
+			Changed: []string{deployment}, Replaced: []string{machineTemplate},
+		},
+	},
+	"MTU": {
+		example: "story", state: "all-ready", words: true,
+		edit: func(c doc) { network(c, 0)["mtu"] = 9000 },
+		want: outcome{
+			Status: 2, Rolled: map[string]int64{"control-plane": 3, "general": 2},
+			Changed: []string{controlPlane, deployment}, Replaced: []string{bootstrapTemplate},
+		},
+	},
+	"Description": {
+		example: "story", state: "all-ready",
+		edit: func(c doc) { network(c, 0)["description"] = "Storage" },
+		want: outcome{Changed: []string{"Vlan"}},
+	},
+	"RangeWithoutSpareAddresses": {
+		example: "story", state: "all-ready", words: true,
+		edit: func(c doc) { network(c, 0)["assignmentRanges"] = []any{"10.60.10.2-10.60.10.6"} },
+	},
+	"RangeExtended": {
+		example: "story", state: "all-ready",
+		edit: func(c doc) { add(network(c, 0), "assignmentRanges", "10.60.10.50-10.60.10.60") },
+	},
+	"KubernetesPatch": {
+		example: "story", state: "all-ready", words: true,
+		edit: func(c doc) { spec(c)["kubernetesVersion"] = "v1.34.3" },
+		// Workers wait for the control plane.
+		want: outcome{
+			Status: 2, Rolled: map[string]int64{"control-plane": 3, "general": 2},
+			Changed: []string{controlPlane},
+			Later:   []string{"replace " + bootstrapTemplate, "change " + deployment},
+		},
+	},
+	"OtherVLAN": {
+		example: "story", words: true,
+		edit: func(c doc) { network(c, 0)["vxlan"] = 1500 },
+		want: outcome{
+			Status: 2, Rolled: map[string]int64{"control-plane": 3, "general": 2},
+			Created: []string{"Vlan"}, Changed: []string{controlPlane, deployment}, Replaced: []string{bootstrapTemplate},
+			Later: []string{"delete Vlan"},
+		},
+	},
+	"NetworkThatNobodyUses": {
+		example: "story", state: "all-ready",
+		edit: func(c doc) {
+			add(spec(c), "networks", doc{"name": "backup", "vxlan": 1001, "ipAddresses": []any{"10.60.20.0/24"}})
+		},
+		want: outcome{Created: []string{"Vlan"}},
+	},
+	"NetworkForWorkers": {
+		example: "story", state: "all-ready", words: true,
+		edit: func(c doc) {
+			add(spec(c), "networks", doc{"name": "backup", "vxlan": 1001, "ipAddresses": []any{"10.60.20.0/24"}})
+			add(at(worker(c, 0), "ports", 0), "networks", doc{"name": "backup"})
+		},
+		want: outcome{
+			Status: 2, Rolled: map[string]int64{"general": 2},
+			Created: []string{"Vlan"}, Changed: []string{deployment}, Replaced: []string{bootstrapTemplate},
+		},
+	},
+	"LabelThatClusterAPISyncs": {
+		example: "story", state: "all-ready",
+		edit: func(c doc) { worker(c, 0)["labels"] = doc{"node-role.kubernetes.io/worker": ""} },
+		want: outcome{Changed: []string{deployment}},
+	},
+	"LabelThatTheKubeletRegisters": {
+		example: "story", state: "all-ready",
+		edit: func(c doc) { worker(c, 0)["labels"] = doc{"example.org/rack": "7"} },
+		want: outcome{
+			Status: 2, Rolled: map[string]int64{"general": 2},
+			Changed: []string{deployment}, Replaced: []string{bootstrapTemplate},
+		},
+	},
+	"Taint": {
+		example: "layer2",
+		edit: func(c doc) {
+			worker(c, 1)["taints"] = []any{doc{"key": "example.org/only", "value": "x", "effect": "NoSchedule"}}
+		},
+		// The autoscaler keeps one server at least.
+		want: outcome{
+			Status: 2, Rolled: map[string]int64{"individual": 1},
+			Changed: []string{deployment}, Replaced: []string{bootstrapTemplate},
+		},
+	},
+	"SSHKeys": {
+		example: "story", state: "all-ready",
+		edit: func(c doc) {
+			spec(c)["sshKeys"] = []any{"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGf3DpnUZ6HjGJLJgcTJFFUY+kVDlF0VzQzPy8mQeK1a ops"}
+		},
+		want: outcome{
+			Status: 2, Rolled: map[string]int64{"control-plane": 3, "general": 2},
+			Changed: []string{controlPlane, deployment}, Replaced: []string{bootstrapTemplate, machineTemplate, machineTemplate},
+		},
+	},
+	"MaxSurge": {
+		example: "story", state: "all-ready",
+		edit: func(c doc) { worker(c, 0)["rollout"] = doc{"maxSurge": 0, "maxUnavailable": 1} },
+		want: outcome{Changed: []string{deployment}},
+	},
+	"HealthCheck": {
+		example: "story", state: "all-ready",
+		edit: func(c doc) { worker(c, 0)["healthCheck"] = doc{} },
+		want: outcome{Created: []string{"MachineHealthCheck"}},
+	},
+	"NewPool": {
+		example: "story", state: "all-ready",
+		edit: func(c doc) {
+			add(spec(c), "workers", doc{"name": "big", "replicas": 1, "machineType": "m3.large.x86", "os": "ubuntu_22_04"})
+		},
+		want: outcome{Created: []string{bootstrapTemplate, deployment, machineTemplate}},
+	},
+	"PoolRemoved": {
+		example: "story", state: "all-ready",
+		edit: func(c doc) { delete(spec(c), "workers") },
+		want: outcome{
+			Status: 3, Removed: map[string]int64{"general": 2}, Deleted: []string{deployment},
+			Later: []string{"delete " + bootstrapTemplate, "delete " + machineTemplate},
+		},
+	},
+	"PoolRenamed": {
+		example: "layer2", words: true,
+		edit: func(c doc) { worker(c, 0)["name"] = "renamed" },
+		want: outcome{
+			Status: 3, Removed: map[string]int64{"bonded": 2},
+			Created: []string{bootstrapTemplate, deployment, machineTemplate}, Deleted: []string{deployment},
+			Later: []string{"delete " + bootstrapTemplate, "delete " + machineTemplate},
+		},
+	},
+	"AutoscaledFromNowOn": {
+		example: "story", state: "all-ready",
+		edit: func(c doc) {
+			delete(worker(c, 0), "replicas")
+			worker(c, 0)["autoscaling"] = doc{"min": 2, "max": 4}
+		},
+		want: outcome{Changed: []string{deployment}},
+	},
+	"AutoscaledDown": {
+		example: "story", state: "all-ready",
+		edit: func(c doc) {
+			delete(worker(c, 0), "replicas")
+			worker(c, 0)["autoscaling"] = doc{"min": 0, "max": 1}
+		},
+		want: outcome{Status: 3, Removed: map[string]int64{"general": 1}, Changed: []string{deployment}},
+	},
+}
+
+// TestEdits compares the report of each edit with what was worked out by hand.
+func TestEdits(t *testing.T) {
+	if len(edits) < 20 {
+		t.Errorf("only %d edits", len(edits))
+	}
+	for name, tc := range edits {
+		t.Run(name, func(t *testing.T) {
+			cmd := comparison(t, tc.example, tc.state, tc.edit)
+			status, out := compared(t, cmd, formatJSON)
+			var report diff.Report
+			d := json.NewDecoder(bytes.NewReader(out))
+			d.DisallowUnknownFields()
+			if err := d.Decode(&report); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, outcomeOf(status, report)); diff != "" {
+				t.Errorf("-want, +got:\n%s", diff)
+			}
+			if got, want := report.ControlPlaneRolls, tc.want.Rolled["control-plane"] > 0; got != want {
+				t.Errorf("the control plane rolls: want %v, got %v", want, got)
+			}
+			if got, want := len(report.Warnings) > 0, status != 0 || name == "RangeWithoutSpareAddresses"; got != want {
+				t.Errorf("warnings: want %v, got %q", want, report.Warnings)
+			}
+			again, same := compared(t, cmd, formatJSON)
+			if again != status || !bytes.Equal(same, out) {
+				t.Error("a second run says something else")
+			}
+			if tc.words {
+				_, words := compared(t, cmd, formatText)
+				golden(t, filepath.Join("testdata", "compare", name+".txt"), words)
+			}
+		})
+	}
+}
+
+// comparison of an example's claim with an edited one.
+func comparison(t *testing.T, example, state string, edit func(doc)) renderCmd {
+	t.Helper()
+	dir := filepath.Join("../example", example)
+	claims, err := documents(filepath.Join(dir, "claim.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit(claims[0])
+	b, err := yaml.Marshal(claims[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := renderCmd{
+		Diff: true, Composition: "../example/composition.yaml",
+		Claim: filepath.Join(dir, "claim.yaml"), Edited: filepath.Join(t.TempDir(), "edited.yaml"),
+	}
+	if err := os.WriteFile(cmd.Edited, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if state != "" {
+		cmd.Claim = filepath.Join(dir, "xr-"+state+".yaml")
+		cmd.Observed = filepath.Join(dir, "observed-"+state+".yaml")
+		cmd.Required = filepath.Join(dir, "required-"+state+".yaml")
+	}
+	return cmd
+}
+
+func exampleFunction() *function.Function {
+	return function.New(logging.NewNopLogger(), func() time.Time { return exampleNow })
+}
+
+func compared(t *testing.T, cmd renderCmd, format string) (int, []byte) {
+	t.Helper()
+	cmd.Output = format
+	var stdout, stderr bytes.Buffer
+	status, err := cmd.compare(t.Context(), exampleFunction(), &stdout, &stderr)
+	if err != nil {
+		t.Fatalf("%v: %s", err, stderr.String())
+	}
+	return status, stdout.Bytes()
+}
+
+// TestRefusedEdits are not shown but refused, with the reason.
+func TestRefusedEdits(t *testing.T) {
+	cases := map[string]struct {
+		example, state string
+		edit           func(doc)
+		want           string
+	}{
+		"RangeOutsideOfTheSubnet": {
+			example: "story", state: "all-ready",
+			edit: func(c doc) { network(c, 0)["ipAddresses"] = []any{"10.61.10.0/24"} },
+			want: "spec.networks[0].assignmentRanges[0]",
+		},
+		"VLANTakenOver": {
+			// Only what exists tells that the VLAN is not the cluster's own.
+			example: "byo-vlan",
+			edit: func(c doc) {
+				for _, n := range spec(c)["networks"].([]any) {
+					delete(n.(doc), "vlanID")
+				}
+			},
+			want: "put the ID back",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			cmd := comparison(t, tc.example, tc.state, tc.edit)
+			var stdout, stderr bytes.Buffer
+			_, err := cmd.compare(t.Context(), exampleFunction(), &stdout, &stderr)
+			if !errors.Is(err, errRefused) {
+				t.Errorf("want %v, got %v", errRefused, err)
+			}
+			if !strings.Contains(stderr.String(), tc.want) {
+				t.Errorf("the reason does not say %q:\n%s", tc.want, stderr.String())
+			}
+			if stdout.Len() > 0 {
+				t.Errorf("a refused edit does nothing, but the report says:\n%s", stdout.String())
+			}
+		})
+	}
+}
+
+// TestComparedClaims are the same claim before and after an edit.
+func TestComparedClaims(t *testing.T) {
+	cases := map[string]struct {
+		old, edited, want string
+	}{
+		"OtherName":     {"../example/story/claim.yaml", "../example/vrf/claim.yaml", "another name"},
+		"RefusedBefore": {"testdata/compare/invalid.yaml", "../example/story/claim.yaml", errOld.Error()},
+		"NoClaim":       {"../example/composition.yaml", "../example/story/claim.yaml", `kind "Composition"`},
+		"SeveralObjects": {
+			"../example/story/claim.yaml", "../example/story/observed-all-ready.yaml", "must hold one",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			cmd := renderCmd{Diff: true, Claim: tc.old, Edited: tc.edited}
+			var stdout, stderr bytes.Buffer
+			_, err := cmd.compare(t.Context(), exampleFunction(), &stdout, &stderr)
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("want %q, got %v", tc.want, err)
+			}
+		})
+	}
+}
+
+// TestExitStatus runs the command line as a script would.
+func TestExitStatus(t *testing.T) {
+	edited := func(name string) string {
+		tc := edits[name]
+		return comparison(t, "story", "", tc.edit).Edited
+	}
+	const claim = "../example/story/claim.yaml"
+	cases := map[string]struct {
+		args []string
+		want int
+		// stdout and stderr contain this.
+		stdout, stderr string
+	}{
+		"NothingReplaced": {args: []string{"--diff", claim, edited("MoreWorkers")}, want: 0, stdout: "No server is replaced"},
+		"Replaced":        {args: []string{"--diff", claim, edited("MTU")}, want: 2, stdout: "WARNING: the control plane rolls (3 servers)"},
+		"Removed":         {args: []string{claim, edited("FewerWorkers"), "--diff"}, want: 3, stdout: "1 server is deleted"},
+		"JSON":            {args: []string{"-d", claim, edited("MTU"), "-O", "json"}, want: 2, stdout: `"controlPlaneRolls": true`},
+		"YAML":            {args: []string{"-d", claim, edited("MTU"), "-O", "yaml"}, want: 2, stdout: "controlPlaneRolls: true"},
+		"Refused":         {args: []string{"--diff", claim, "testdata/compare/invalid.yaml"}, want: 1, stderr: "the edit is refused"},
+		"NoSuchFile":      {args: []string{"--diff", claim, "nothing.yaml"}, want: 80, stderr: "nothing.yaml"},
+		"OneFile":         {args: []string{"--diff", claim}, want: 80, stderr: "give the edited claim"},
+		"TwoFiles":        {args: []string{claim, claim}, want: 80, stderr: "only --diff takes a second file"},
+		"PlanOfADiff":     {args: []string{"--diff", claim, claim, "-O", "plan"}, want: 80, stderr: "must be one of text, yaml, json"},
+		"TextOfARender":   {args: []string{claim, "-O", "text"}, want: 80, stderr: "must be one of yaml, plan"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, stdout, stderr := run(t, append([]string{"render"}, tc.args...))
+			if got != tc.want {
+				t.Errorf("want exit status %d, got %d: %s", tc.want, got, stderr)
+			}
+			if !strings.Contains(stdout, tc.stdout) || !strings.Contains(stderr, tc.stderr) {
+				t.Errorf("want %q and %q, got:\n%s\n%s", tc.stdout, tc.stderr, stdout, stderr)
+			}
+		})
+	}
+}
+
+// run the command line and return its exit status.
+func run(t *testing.T, args []string) (status int, stdout, stderr string) {
+	t.Helper()
+	type exited struct{ status int }
+	var o, e bytes.Buffer
+	defer func() {
+		stdout, stderr = o.String(), e.String()
+		switch r := recover().(type) {
+		case nil:
+		case exited:
+			status = r.status
+		default:
+			panic(r)
+		}
+	}()
+	parser, err := kong.New(&cli{}, kong.Name("function-l2cluster"), kong.Writers(&o, &e),
+		kong.Exit(func(status int) { panic(exited{status}) }), kong.BindTo(t.Context(), (*context.Context)(nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := parser.Parse(args)
+	parser.FatalIfErrorf(err)
+	k.FatalIfErrorf(k.Run())
+	return 0, "", ""
+}
