@@ -19,6 +19,8 @@ type Composite struct {
 	created time.Time
 	// history are the last versions, the newest at the end.
 	history []*version
+	// createdWrite is the write that made it.
+	createdWrite int
 	// deleted says that the composite is gone; deletedWrite says since when.
 	deleted      bool
 	deletedWrite int
@@ -41,8 +43,9 @@ type version struct {
 	view       *structpb.Struct
 }
 
-// versions that are remembered.
-const versions = 4
+// versions that are remembered. What is older is read as the oldest of them:
+// nobody's view is older than that.
+const versions = 8
 
 // Create a claim.
 func (w *World) create(name string, s *spec) *Composite {
@@ -53,6 +56,7 @@ func (w *World) create(name string, s *spec) *Composite {
 	}
 	w.composites = append(w.composites, c)
 	w.write(c, version{spec: s})
+	c.createdWrite = w.writes
 	w.logf("new %s: %s", c, s)
 	return c
 }
@@ -73,7 +77,7 @@ func (c *Composite) now() *version { return c.history[len(c.history)-1] }
 
 // asOf is the version that a reader at some write sees, or nil.
 func (c *Composite) asOf(write int) *version {
-	if c.deleted && c.deletedWrite <= write {
+	if c.createdWrite > write || c.deleted && c.deletedWrite <= write {
 		return nil
 	}
 	for _, v := range slices.Backward(c.history) {
@@ -81,7 +85,7 @@ func (c *Composite) asOf(write int) *version {
 			return v
 		}
 	}
-	return nil
+	return c.history[0]
 }
 
 func (c *Composite) xrName() string {
@@ -191,6 +195,22 @@ func heldIn(status *structpb.Struct, key string) string {
 		}
 	}
 	return ""
+}
+
+// noteTwice notes when two claims have chosen one address.
+func (w *World) noteTwice() {
+	chosen := map[string]bool{}
+	for _, c := range w.alive() {
+		for pool, p := range object(c.now().status, "allocations").GetFields() {
+			for _, a := range object(p.GetStructValue(), "held").GetFields() {
+				at := pool + " " + a.GetStringValue()
+				if chosen[at] {
+					w.note("address chosen twice")
+				}
+				chosen[at] = true
+			}
+		}
+	}
 }
 
 // record of a status in short.

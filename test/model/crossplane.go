@@ -29,7 +29,9 @@ const (
 type Trouble struct {
 	// OldComposite reads the composite as it was before its last change.
 	OldComposite bool
-	// OldOthers reads the other composites as of the same moment.
+	// OldOthers reads the other composites as of the moment when the composite
+	// was last written, and not as they have become since. They are never older
+	// than that: all come out of one cache, which is filled in order.
 	OldOthers bool
 	// OldLists are requirements that are answered as they were last time.
 	OldLists map[string]bool

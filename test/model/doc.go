@@ -28,7 +28,9 @@
 // # What is assumed
 //
 // Reads may be old, each kind by itself, but time never runs backwards for a
-// reader. Composites are read in the order in which they were written. A record
-// and what it could be rebuilt from are not lost together. With the record goes
-// the memory of what removed machines held.
+// reader. Composites are read in the order in which they were written, one's own
+// never later than the others: Crossplane reads them all from one cache
+// (https://github.com/crossplane/crossplane/blob/v2.3.4/cmd/crossplane/core/core.go).
+// A record and what it could be rebuilt from are not lost together. With the
+// record goes the memory of what removed machines held.
 package model

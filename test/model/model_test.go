@@ -102,7 +102,7 @@ const enough = 200000
 
 // interesting is what a model has to reach to be worth something.
 var interesting = []string{
-	"address delivered", "address used again", "at rest without an address", "machine joined", "network failed",
+	"address delivered", "address used again", "address chosen twice", "at rest without an address", "machine joined", "network failed",
 	"VLAN in use not deleted", "machine set dropped", "refused", "status lost",
 	"given up: Request", "given up: Port", "given up: Vlan", "given up: IPAddressClaim",
 	"given up: PacketMachineTemplate", "given up: KubeadmConfigTemplate", "given up: MachineDeployment",

@@ -141,17 +141,19 @@ func (d *driver) everybody() {
 // race lets machines come and then all claims choose at the same moment, none of
 // them seeing what the others have just chosen.
 func (d *driver) race() {
-	for range d.int("machines' head start", 1, 6) {
+	for range d.int("head start", 1, 6) {
 		d.steps += d.w.ActAll()
 		d.w.Advance(5 * time.Second)
 	}
 	for _, c := range d.w.alive() {
-		d.w.Reconcile(c, Trouble{OldLists: map[string]bool{"composites": true}})
+		d.w.Reconcile(c, Trouble{OldOthers: true})
 		d.steps++
 	}
+	d.w.noteTwice()
 }
 
-var requirements = []string{"machines", "packet-machines", "machine-sets", "composites", "ip-addresses", "kubeconfig"}
+// The composites are not among them: those are as old as the claim's own.
+var requirements = []string{"machines", "packet-machines", "machine-sets", "ip-addresses", "kubeconfig"}
 
 // trouble of one kind at a time, and perhaps a crash.
 func (d *driver) trouble() Trouble {
@@ -169,9 +171,9 @@ func (d *driver) trouble() Trouble {
 	case 0:
 		t.OldComposite, t.OldOthers = true, d.chance("others too", 2)
 	case 1:
-		t.OldLists = some(requirements)
+		t.OldLists, t.OldOthers = some(requirements), d.chance("others too", 2)
 	case 2:
-		t.Unfetched = some(requirements)
+		t.Unfetched = some(append([]string{"composites"}, requirements...))
 	case 3:
 		t.OldObjects = some(d.keys())
 	case 4:
