@@ -1,0 +1,256 @@
+package diff_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/l2cluster/function-l2cluster/fn/change"
+	"github.com/l2cluster/function-l2cluster/fn/diff"
+)
+
+// objects by key.
+func objects(t *testing.T, text string) change.Objects {
+	t.Helper()
+	out := change.Objects{}
+	for key, o := range object(t, text) {
+		out[key], _ = o.(map[string]any)
+	}
+	return out
+}
+
+// Templates and a deployment of one pool.
+const (
+	firstTemplate  = `pool-a-machines-11111111: {kind: PacketMachineTemplate, metadata: {name: a-11111111, labels: {l2cluster.io/pool: a}}, spec: {template: {spec: {machineType: small}}}}`
+	secondTemplate = `pool-a-machines-22222222: {kind: PacketMachineTemplate, metadata: {name: a-22222222, labels: {l2cluster.io/pool: a}}, spec: {template: {spec: {machineType: large}}}}`
+	onFirst        = `pool-a: {kind: MachineDeployment, metadata: {name: a, labels: {l2cluster.io/pool: a}}, spec: {replicas: 2, template: {spec: {infrastructureRef: {kind: PacketMachineTemplate, name: a-11111111}}}}}`
+	onSecond       = `pool-a: {kind: MachineDeployment, metadata: {name: a, labels: {l2cluster.io/pool: a}}, spec: {replicas: 2, template: {spec: {infrastructureRef: {kind: PacketMachineTemplate, name: a-22222222}}}}}`
+	vlan           = `vlan-1000: {kind: Vlan, metadata: {name: vlan-1000}, spec: {managementPolicies: [Observe]}}`
+)
+
+func lines(text ...string) string { return strings.Join(text, "\n") }
+
+// TestCompare is about one pool of two servers, on whose machine type or VLAN an
+// edit decides. What is observed and what the function answers is given.
+func TestCompare(t *testing.T) {
+	// pool that the report is about, or nil.
+	pool := func(effect diff.Effect, when diff.When) *diff.Pool {
+		return &diff.Pool{Name: "a", Effect: effect, When: when, Servers: 2, Asked: 2, Wanted: 2}
+	}
+	first, second := lines(firstTemplate, onFirst), lines(secondTemplate, onSecond)
+	cases := map[string]struct {
+		reason                      string
+		observed                    string
+		before, after, goal, toGoal string
+		pool                        *diff.Pool
+		objects                     []string
+		due                         []string
+	}{
+		"Nothing": {
+			reason:   "the same answer twice",
+			observed: first, before: first, after: first, goal: first, toGoal: first,
+		},
+		"Rolls": {
+			reason:   "the deployment goes from one template to the next, and the first one stays for now",
+			observed: first, before: first, after: lines(firstTemplate, second), goal: first, toGoal: second,
+			pool:    pool(diff.Rolls, diff.Now),
+			objects: []string{"now change MachineDeployment a", "now replace PacketMachineTemplate a-22222222 for a-11111111"},
+		},
+		"RollsLater": {
+			reason:   "the pool waits for something, but will roll",
+			observed: first, before: first, after: first, goal: first, toGoal: second,
+			pool:    pool(diff.Rolls, diff.Later),
+			objects: []string{"later change MachineDeployment a", "later replace PacketMachineTemplate a-22222222 for a-11111111"},
+		},
+		"TakenBack": {
+			reason:   "the first template is still there from before",
+			observed: lines(firstTemplate, second), before: lines(firstTemplate, second), after: lines(secondTemplate, first),
+			goal: second, toGoal: first,
+			pool:    pool(diff.Rolls, diff.Now),
+			objects: []string{"now change MachineDeployment a", "now replace PacketMachineTemplate a-11111111 for a-22222222"},
+		},
+		"DueWithoutTheEdit": {
+			reason:   "the observed pool is on another template already before the edit",
+			observed: first, before: lines(firstTemplate, second), after: lines(firstTemplate, second), goal: second, toGoal: second,
+			due: []string{"a"},
+		},
+		"HeldBack": {
+			reason:   "an edit that stops a rollout before it begins replaces nothing",
+			observed: first, before: lines(firstTemplate, second), after: first, goal: second, toGoal: second,
+			due: []string{"a"},
+			// What the claim asks for did not change, so nothing of it is the
+			// edit's doing but that the deployment stays as it is.
+			objects: nil,
+		},
+		"NetworkLeaves": {
+			reason:   "the VLAN stays until no port carries it",
+			observed: lines(first, vlan), before: lines(first, vlan), after: lines(first, vlan), goal: lines(first, vlan), toGoal: first,
+			objects: []string{"later delete Vlan vlan-1000"},
+		},
+		"NetworkLeft": {
+			reason:   "no port carries it",
+			observed: lines(first, vlan), before: lines(first, vlan), after: first, goal: lines(first, vlan), toGoal: first,
+			objects: []string{"now delete Vlan vlan-1000"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			answer := func(text string) diff.Answer { return diff.Answer{Objects: objects(t, text)} }
+			observed := objects(t, tc.observed)
+			if d := observed["pool-a"]; d != nil {
+				d["status"] = map[string]any{"replicas": int64(2)}
+			}
+			got := diff.Compare(diff.Input{
+				Observed: observed,
+				Now:      diff.Edit{Before: answer(tc.before), After: answer(tc.after)},
+				Goal:     diff.Edit{Before: answer(tc.goal), After: answer(tc.toGoal)},
+			})
+			want := []diff.Pool{}
+			if tc.pool != nil {
+				want = append(want, *tc.pool)
+			}
+			for i := range got.Pools {
+				got.Pools[i].Why = ""
+			}
+			if diff := cmp.Diff(want, got.Pools); diff != "" {
+				t.Errorf("%s: pools: -want, +got:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.objects, said(got.Objects)); diff != "" {
+				t.Errorf("%s: objects: -want, +got:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(append([]string{}, tc.due...), got.Due); diff != "" {
+				t.Errorf("%s: due: -want, +got:\n%s", tc.reason, diff)
+			}
+			if want := tc.pool != nil; got.Replaces != want {
+				t.Errorf("%s: servers are replaced: want %v, got %v", tc.reason, want, got.Replaces)
+			}
+		})
+	}
+}
+
+// said is what happens to each object.
+func said(list []diff.Object) []string {
+	var out []string
+	for _, o := range list {
+		text := string(o.When) + " " + string(o.Action) + " " + o.Kind + " " + o.Name
+		if o.Replaces != nil {
+			text += " for " + o.Replaces.Name
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// TestPartners: what goes and what comes are a pair only within one pool.
+func TestPartners(t *testing.T) {
+	template := func(pool, hash string) string {
+		return `pool-` + pool + `-machines-` + hash + `: {kind: PacketMachineTemplate, metadata: {name: ` + pool + `-` + hash + `, labels: {l2cluster.io/pool: ` + pool + `}}}`
+	}
+	before := objects(t, lines(template("a", "11111111"), template("b", "11111111"), template("c", "11111111")))
+	after := objects(t, lines(template("b", "22222222"), template("a", "22222222"), template("d", "11111111")))
+	edit := diff.Edit{Before: diff.Answer{Objects: before}, After: diff.Answer{Objects: after}}
+	got := diff.Compare(diff.Input{Observed: before, Now: edit, Goal: edit})
+	want := []string{
+		"now replace PacketMachineTemplate a-22222222 for a-11111111",
+		"now replace PacketMachineTemplate b-22222222 for b-11111111",
+		"now delete PacketMachineTemplate c-11111111",
+		"now create PacketMachineTemplate d-11111111",
+	}
+	if diff := cmp.Diff(want, said(got.Objects)); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// full is an input of which every part of a report follows.
+func full(t *testing.T) diff.Input {
+	t.Helper()
+	status := func(total int64) map[string]any {
+		return map[string]any{
+			"networks": []any{map[string]any{"name": "storage", "capacity": map[string]any{"total": total, "needed": int64(7)}}},
+			"machines": []any{map[string]any{"name": "m1", "pool": "a"}, map[string]any{"name": "m2", "pool": "a"}, map[string]any{"name": "m3", "pool": "a"}},
+		}
+	}
+	return diff.Input{
+		Cluster:  "edge",
+		Observed: objects(t, lines(firstTemplate, onFirst, vlan)),
+		Now: diff.Edit{
+			Before: diff.Answer{Objects: objects(t, lines(firstTemplate, onFirst, vlan)), Status: status(40)},
+			After: diff.Answer{
+				Objects: objects(t, lines(firstTemplate, secondTemplate, onSecond, vlan)), Status: status(5),
+				Conditions: []diff.Condition{{Type: "AddressesAllocated", Status: "False", Reason: "Exhausted", Message: "too few"}},
+			},
+		},
+		Goal: diff.Edit{
+			Before: diff.Answer{Objects: objects(t, lines(firstTemplate, onFirst, vlan))},
+			After:  diff.Answer{Objects: objects(t, lines(secondTemplate, onSecond))},
+		},
+	}
+}
+
+// TestJSON reads back what was written, without a field that a program would not
+// know.
+func TestJSON(t *testing.T) {
+	want := diff.Compare(full(t))
+	var first, second bytes.Buffer
+	if err := want.JSON(&first); err != nil {
+		t.Fatal(err)
+	}
+	d := json.NewDecoder(bytes.NewReader(first.Bytes()))
+	d.DisallowUnknownFields()
+	var got diff.Report
+	if err := d.Decode(&got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	if err := got.JSON(&second); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(first.String(), second.String()); diff != "" {
+		t.Errorf("-first, +second:\n%s", diff)
+	}
+	var asYAML bytes.Buffer
+	if err := want.YAML(&asYAML); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(object(t, first.String()), object(t, asYAML.String())); diff != "" {
+		t.Errorf("-JSON, +YAML:\n%s", diff)
+	}
+}
+
+func TestText(t *testing.T) {
+	const want = `Cluster edge: 3 objects: 1 changed, 1 replaced, 1 later.
+
+WARNING: pool "a" rolls (3 servers): its servers are replaced, because PacketMachineTemplate.machineType changes from small to large
+WARNING: network "storage" has too few addresses: 5, and 7 are needed
+The control plane does not roll.
+
+Now:
+~ MachineDeployment a is changed
+    spec.template.spec.infrastructureRef.name: a-11111111 -> a-22222222
+-/+ PacketMachineTemplate a-11111111 is replaced by a-22222222
+    spec.template.spec.machineType: small -> large
+    (the old one stays until nothing needs it any more)
+
+Later:
+- Vlan vlan-1000 is deleted
+    (when no port carries it any more; it was only observed, so what it stands for stays)
+
+Addresses:
+  network storage: 40 (7 needed) -> 5 (7 needed)
+
+The claim will say:
+  AddressesAllocated: False (Exhausted): too few
+`
+	var got bytes.Buffer
+	if err := diff.Compare(full(t)).Text(&got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got.String()); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
