@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/l2cluster/function-l2cluster/fn/diff"
 	"github.com/l2cluster/function-l2cluster/fn/function"
+	"github.com/l2cluster/function-l2cluster/fn/render"
 )
 
 // doc is a part of a claim.
@@ -337,6 +339,108 @@ func TestEdits(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNetworkLeaves takes a network off the ports of servers that go on running
+// until they are replaced: the ports shrink now, each server keeps its address as
+// long as it exists, and the VLAN goes only when no port carries it.
+func TestNetworkLeaves(t *testing.T) {
+	cmd := comparison(t, "story", "all-ready", func(doc) {})
+	cmd.Claim = lived(t, &cmd, func(c doc) {
+		add(spec(c), "networks", doc{"name": "backup", "vxlan": 1001, "ipAddresses": []any{"10.60.20.0/24"}})
+		add(at(worker(c, 0), "ports", 0), "networks", doc{"name": "backup"})
+	})
+	status, out := compared(t, cmd, formatJSON)
+	var report diff.Report
+	if err := json.Unmarshal(out, &report); err != nil {
+		t.Fatal(err)
+	}
+	want := outcome{
+		Status: 2, Rolled: map[string]int64{"general": 2},
+		Changed:  []string{deployment, "Port", "Port"},
+		Replaced: []string{bootstrapTemplate},
+		Later:    []string{"delete Vlan"},
+	}
+	if diff := cmp.Diff(want, outcomeOf(status, report)); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	_, words := compared(t, cmd, formatText)
+	golden(t, filepath.Join("testdata", "compare", "NetworkLeaves.txt"), words)
+}
+
+// lived edits the composite of a comparison and lets the world follow: every
+// object comes to be as it is asked for. It returns the file with the composite,
+// and puts the observed objects into the command.
+func lived(t *testing.T, cmd *renderCmd, edit func(doc)) string {
+	t.Helper()
+	before := *cmd
+	composites, err := documents(cmd.Claim)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit(composites[0])
+	dir := t.TempDir()
+	write := func(name string, objects ...doc) string {
+		var b bytes.Buffer
+		for _, o := range objects {
+			y, err := yaml.Marshal(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.WriteString("---\n")
+			b.Write(y)
+		}
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	// A VLAN has its UUID first, then ports carry it, and addresses are
+	// delivered once the status holds them.
+	const rounds = 4
+	for range rounds {
+		before.Claim = write("xr.yaml", composites[0])
+		rendered, err := split(printed(t, before, render.Output.Print))
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen, err := documents(before.Observed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		composites[0]["status"] = rendered[0]["status"]
+		before.Observed = write("observed.yaml", became(rendered[1:], seen)...)
+	}
+	cmd.Observed = before.Observed
+	return write("xr.yaml", composites[0])
+}
+
+// became is what the objects that were asked for are now: managed resources as
+// they were asked for, others in the state in which they were seen.
+// A VLAN that is new has a UUID now.
+func became(asked, seen []doc) []doc {
+	const key = "crossplane.io/composition-resource-name"
+	for _, o := range asked {
+		for _, was := range seen {
+			if at(was, "metadata", "annotations")[key] == at(o, "metadata", "annotations")[key] {
+				o["status"] = was["status"]
+				at(o, "metadata")["generation"] = at(was, "metadata")["generation"]
+			}
+		}
+		if kind := o["kind"]; kind != "Vlan" && kind != "Port" {
+			continue
+		}
+		is := doc{"id": "0b9e7c52-6d0f-4e37-8a55-3f4f0c6f1a01"}
+		maps.Copy(is, at(o, "spec", "forProvider"))
+		if was, _ := o["status"].(doc); was != nil {
+			is["id"] = at(was, "atProvider")["id"]
+		}
+		o["status"] = doc{"atProvider": is, "conditions": []any{
+			doc{"type": "Synced", "status": "True"}, doc{"type": "Ready", "status": "True"},
+		}}
+	}
+	return asked
 }
 
 // comparison of an example's claim with an edited one.
