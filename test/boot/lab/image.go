@@ -168,10 +168,20 @@ func (m *Machine) NetworkManager(ports []Port) error {
 		"SUBSYSTEM==\"net\", ENV{ID_NET_DRIVER}==\"veth\", ENV{NM_UNMANAGED}=\"0\"\n"); err != nil {
 		return err
 	}
-	if err := m.Enable("NetworkManager.service", "multi-user.target"); err != nil {
+	// What only takes time: plug-ins, asking for a name, services that are not
+	// there, and as Rocky's and RHEL's it reads keyfiles alone.
+	if err := m.Write("/etc/NetworkManager/NetworkManager.conf", "0644", "[main]\nplugins=keyfile\nhostname-mode=none\n"); err != nil {
 		return err
 	}
-	return m.Enable("NetworkManager-dispatcher.service", "multi-user.target")
+	for _, service := range []string{"nm_dispatcher", "hostname1", "PolicyKit1"} {
+		if err := m.Write("/usr/share/dbus-1/system-services/org.freedesktop."+service+".service", "0644", ""); err != nil {
+			return err
+		}
+	}
+	if err := m.Remove("/usr/lib/x86_64-linux-gnu/NetworkManager"); err != nil {
+		return err
+	}
+	return m.Enable("NetworkManager.service", "multi-user.target")
 }
 
 // CloudInit configures the platform's own network by cloud-init, which writes

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -95,9 +96,8 @@ func New(image Image, folder string) (*Machine, error) {
 			return nil, fmt.Errorf("cannot make a machine: %w", err)
 		}
 	}
-	entries := map[string]string{"ports": "0755", "switch": "0755", "report": "0755"}
-	for name, mode := range entries {
-		if err := m.install("guest/"+name, "/lab/"+name, mode); err != nil {
+	for _, name := range []string{"ports", "server", "stage", "switch", "report"} {
+		if err := m.install("guest/"+name, "/lab/"+name, "0755"); err != nil {
 			return nil, err
 		}
 	}
@@ -121,22 +121,75 @@ func New(image Image, folder string) (*Machine, error) {
 	return m, nil
 }
 
-// trim what a boot does not need, since everything is slow in such a machine.
+// trim what a boot does not need, since everything is slow in such a machine:
+// each start of a program takes as long as a hundred elsewhere.
 func (m *Machine) trim() error {
+	// Stages of cloud-init share what they import.
+	for unit, stage := range map[string]string{"cloud-init-local": "local", "cloud-init": "network", "cloud-config": "config", "cloud-final": "final"} {
+		if err := m.Write("/etc/systemd/system/"+unit+".service.d/lab.conf", "0644",
+			"[Service]\nExecStart=\nExecStart=/lab/stage "+stage+"\n"); err != nil {
+			return err
+		}
+	}
 	if err := m.Write("/etc/systemd/system/systemd-udev-trigger.service.d/lab.conf", "0644",
 		"[Service]\nExecStart=\nExecStart=udevadm trigger --type=devices --action=add --subsystem-match=net\n"); err != nil {
 		return err
 	}
-	for _, unit := range []string{
-		"ifupdown-pre.service", "modprobe@.service", "proc-sys-fs-binfmt_misc.automount", "systemd-binfmt.service",
-		"systemd-random-seed.service", "systemd-update-utmp.service", "systemd-update-utmp-runlevel.service",
-		"systemd-journal-flush.service", "systemd-sysusers.service", "cloud-init-hotplugd.socket",
-	} {
-		if err := os.Symlink("/dev/null", m.path("/etc/systemd/system/"+unit)); err != nil {
-			return fmt.Errorf("cannot mask %q: %w", unit, err)
+	if err := m.maskOthers("/lib/udev/rules.d", "/etc/udev/rules.d",
+		"50-udev-default.rules", "80-ifupdown.rules", "80-net-setup-link.rules", "85-nm-unmanaged.rules", "99-systemd.rules"); err != nil {
+		return err
+	}
+	if err := m.maskOthers("/lib/systemd/system-generators", "/etc/systemd/system-generators", "netplan"); err != nil {
+		return err
+	}
+	if err := m.mask("/etc/systemd/system", "ifupdown-pre.service", "modprobe@.service", "proc-sys-fs-binfmt_misc.automount",
+		"systemd-binfmt.service", "systemd-random-seed.service", "systemd-update-utmp.service", "systemd-update-utmp-runlevel.service",
+		"systemd-journal-flush.service", "systemd-sysusers.service", "cloud-init-hotplugd.socket", "systemd-logind.service",
+		"systemd-user-sessions.service", "systemd-hostnamed.service", "kmod-static-nodes.service", "systemd-tmpfiles-setup-dev.service",
+		"systemd-tmpfiles-setup.service", "systemd-tmpfiles-clean.timer", "systemd-remount-fs.service", "systemd-firstboot.service",
+		"systemd-ask-password-console.path", "systemd-ask-password-wall.path", "systemd-journald-audit.socket", "getty.target"); err != nil {
+		return err
+	}
+	if err := m.Enable("cloud-init.target", "multi-user.target"); err != nil {
+		return err
+	}
+	return m.link("/lib/systemd/system/multi-user.target", "/etc/systemd/system/default.target")
+}
+
+// maskOthers masks all that a folder of the image has, except what is named.
+func (m *Machine) maskOthers(folder, masks string, keep ...string) error {
+	entries, err := os.ReadDir(filepath.Join(m.image.Root, folder))
+	if err != nil {
+		return fmt.Errorf("cannot mask what is in %q: %w", folder, err)
+	}
+	var names []string
+	for _, e := range entries {
+		if !slices.Contains(keep, e.Name()) {
+			names = append(names, e.Name())
 		}
 	}
-	return os.Symlink("/lib/systemd/system/multi-user.target", m.path("/etc/systemd/system/default.target"))
+	return m.mask(masks, names...)
+}
+
+// mask what is in a folder of systemd.
+func (m *Machine) mask(folder string, names ...string) error {
+	for _, name := range names {
+		if err := m.link("/dev/null", folder+"/"+name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// link makes a symbolic link in the machine.
+func (m *Machine) link(to, name string) error {
+	if err := os.MkdirAll(filepath.Dir(m.path(name)), 0o755); err != nil {
+		return fmt.Errorf("cannot link %q: %w", name, err)
+	}
+	if err := os.Symlink(to, m.path(name)); err != nil {
+		return fmt.Errorf("cannot link %q: %w", name, err)
+	}
+	return nil
 }
 
 func (m *Machine) install(from, to, mode string) error {
@@ -163,6 +216,18 @@ func (m *Machine) Write(name, mode, content string) error {
 		return fmt.Errorf("cannot write %q: %w", name, err)
 	}
 	return os.Chmod(m.path(name), os.FileMode(bits))
+}
+
+// Remove what the image has from the machine.
+func (m *Machine) Remove(name string) error {
+	if err := os.MkdirAll(filepath.Dir(m.path(name)), 0o755); err != nil {
+		return fmt.Errorf("cannot remove %q: %w", name, err)
+	}
+	// That is how the overlay says it: https://docs.kernel.org/filesystems/overlayfs.html#whiteouts-and-opaque-directories.
+	if err := syscall.Mknod(m.path(name), syscall.S_IFCHR, 0); err != nil {
+		return fmt.Errorf("cannot remove %q: %w", name, err)
+	}
+	return nil
 }
 
 // Enable a unit in a target.
@@ -243,7 +308,7 @@ root=$1 folder=$2 kernel=$3
 shift 3
 mount -t overlay overlay -o "lowerdir=$root,upperdir=$folder/upper,workdir=$folder/work" "$folder/root"
 "$kernel" mem=320M rootfstype=hostfs rootflags="$folder/root" rw init=/sbin/init \
-    con=null con0=fd:0,fd:1 ds=nocloud quiet systemd.show_status=0 uml_dir="$folder/" "$@" </dev/null
+    con=null con0=fd:0,fd:1 ds=nocloud quiet systemd.show_status=0 pty.legacy_count=0 uml_dir="$folder/" "$@" </dev/null
 exit $?`
 
 // Out is the path of something that the machine has written down.
