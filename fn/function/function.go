@@ -75,7 +75,7 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 	claims, keptClaims := assign.Claims(cluster, facts, addresses.Delivery)
 	objects := rollouts.Apply(slices.Concat(infrastructure.Objects, claims, machines))
 	in := reportInput(snapshot, cluster, facts, addresses, slices.Concat(wish.warnings, infrastructure.Warnings), objects)
-	in.Holds = rollouts.Holds
+	in.Holds, in.LeftBehind = rollouts.Holds, infrastructure.LeftBehind
 	outcome := report.Report(in)
 	outcome.Kept = slices.Concat(kept(snapshot, objects), infrastructure.Kept, keptClaims)
 	if err := xr.Write(rsp, snapshot, outcome); err != nil {

@@ -106,6 +106,9 @@ type Infrastructure struct {
 	// Kept are keys of observed objects that the claim no longer names and
 	// that something still uses.
 	Kept []string
+	// LeftBehind is what stays on the platform when the cluster is deleted, each
+	// a sentence that says how to find it, sorted.
+	LeftBehind []string
 	// Warnings for the user, each a sentence.
 	Warnings []string
 }

@@ -36,9 +36,17 @@ func (r reporter) networksReady() xr.Condition {
 // nothing that runs.
 func (r reporter) addressesAllocated() xr.Condition {
 	c := xr.Condition{Type: xr.ConditionAddressesAllocated, Status: xr.True, Reason: "Allocated"}
+	held := list(r.withoutRoom())
 	if problem, ok := r.addressProblem(); ok {
 		problem.Type = c.Type
+		if held != "" {
+			problem.Message += "; " + held
+		}
 		return problem
+	}
+	if held != "" {
+		c.Status, c.Reason, c.Message = xr.False, "RolloutHeld", held
+		return c
 	}
 	if short := r.short(); len(short) > 0 {
 		c.Reason, c.Message = "NoSpareForRollout", list(short)
@@ -56,8 +64,6 @@ func (r reporter) addressProblem() (xr.Condition, bool) {
 		return xr.Condition{Status: xr.Unknown, Reason: "Unknown", Message: "the list of machines has not been read yet"}, true
 	case len(r.Addresses.Book.Missing) > 0:
 		return xr.Condition{Status: xr.False, Reason: "Missing", Message: list(append(r.short(), r.missing()...))}, true
-	case len(r.withoutRoom()) > 0:
-		return xr.Condition{Status: xr.False, Reason: "RolloutHeld", Message: list(r.withoutRoom())}, true
 	case len(r.machines()) < r.allWanted():
 		return xr.Condition{Status: xr.False, Reason: reasonWaiting, Message: list(append(r.short(), r.existing()))}, true
 	default:

@@ -33,6 +33,8 @@ type Input struct {
 	Kubeconfig object.Required
 	// Holds are the pools whose machines must stay as they are for now.
 	Holds []rollout.Hold
+	// LeftBehind is what stays on the platform when the cluster is deleted.
+	LeftBehind []string
 	// Warnings about the claim, each a sentence.
 	Warnings []string
 	// Now is when the run began.

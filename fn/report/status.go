@@ -29,6 +29,13 @@ func (r reporter) status(conditions []xr.Condition) map[string]any {
 	if len(r.Kubeconfig.Items) > 0 {
 		out["kubeconfigSecret"] = r.Kubeconfig.Items[0].String("metadata", "name")
 	}
+	if len(r.LeftBehind) > 0 {
+		left := make([]any, 0, len(r.LeftBehind))
+		for _, what := range r.LeftBehind {
+			left = append(left, what)
+		}
+		out["leftBehind"] = left
+	}
 	if networks := r.networks(); len(networks) > 0 {
 		out["networks"] = networks
 	}

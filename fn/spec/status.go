@@ -15,6 +15,12 @@ type Status struct {
 	// cluster's admin kubeconfig under the key value.
 	// +optional
 	KubeconfigSecret string `json:"kubeconfigSecret,omitempty"`
+	// LeftBehind is what stays in the project when the claim is deleted, each a
+	// sentence that says how to find it: what nobody deletes, and what was there
+	// before the cluster.
+	// +optional
+	// +listType=atomic
+	LeftBehind []string `json:"leftBehind,omitempty"`
 	// Summary are the figures of the printer columns.
 	// +optional
 	Summary Summary `json:"summary,omitzero"`

@@ -187,7 +187,7 @@ func (w *World) leftover(c *Composite, o *composed) string {
 		}
 	case "Vlan":
 		vxlan := number(o.body, "spec", "forProvider", "vxlan")
-		if s.onVLAN(vxlan) == nil {
+		if s.onVLAN(vxlan) == nil && !w.carriedByHeld(c, text(o.body, "metadata", "annotations", externalName)) {
 			return fmt.Sprintf("no network is on VLAN %d", vxlan)
 		}
 	case "PacketMachineTemplate", "KubeadmConfigTemplate":
@@ -201,6 +201,27 @@ func (w *World) leftover(c *Composite, o *composed) string {
 		}
 	}
 	return ""
+}
+
+// held says whether the machines of a pool stay as they are because there is no
+// room to replace them.
+func (c *Composite) held(pool string) bool {
+	return strings.Contains(text(c.now().conditions["AddressesAllocated"], "message"), "pool "+pool+" keeps its machines as they are")
+}
+
+// carriedByHeld says whether a machine of a held pool carries a VLAN.
+func (w *World) carriedByHeld(c *Composite, vlan string) bool {
+	for _, m := range w.machinesOfClaim(c) {
+		if m.server == nil || !c.held(m.pool) {
+			continue
+		}
+		for _, p := range m.server.ports {
+			if slices.Contains(p.vlans, vlan) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // roller is the object that rolls a pool out.
@@ -253,7 +274,7 @@ func (w *World) judgePorts(c *Composite) {
 	s := c.now().spec
 	for _, m := range w.machinesOfClaim(c) {
 		p := s.pool(m.pool)
-		if p == nil || !m.joined {
+		if p == nil || !m.joined || c.held(p.name) {
 			continue
 		}
 		for _, name := range []string{bond, member} {
@@ -287,8 +308,10 @@ func (w *World) judgeReady(c *Composite) {
 	for i := range c.now().spec.pools {
 		complete = complete && w.rolledOut(c, &c.now().spec.pools[i])
 	}
-	// A pool that must not roll has all its machines, and not those that it shall have.
-	complete = complete && text(c.now().conditions["AddressesAllocated"], "reason") != "RolloutHeld"
+	for i := range c.now().spec.pools {
+		// It has all its machines, and not those that it shall have.
+		complete = complete && !c.held(c.now().spec.pools[i].name)
+	}
 	isReady := c.last.GetDesired().GetComposite().GetReady() == fnv1.Ready_READY_TRUE
 	if complete && !isReady {
 		w.violationf("%s has all its machines and is not ready: %s", c, messages(c.now().conditions))

@@ -69,7 +69,7 @@ func static(c infra.Cluster) (infra.Infrastructure, error) {
 	if err != nil {
 		return infra.Infrastructure{}, err
 	}
-	out := infra.Infrastructure{Objects: []object.Object{packetCluster(c)}, Warnings: warnings(c)}
+	out := infra.Infrastructure{Objects: []object.Object{packetCluster(c)}, LeftBehind: leftBehind(c), Warnings: warnings(c)}
 	for _, t := range templates {
 		out.Objects = append(out.Objects, t.object)
 	}

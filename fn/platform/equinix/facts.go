@@ -53,6 +53,9 @@ func (Platform) Requirements(cluster, namespace string) map[string]object.Select
 // credentials and only for what is not on record. What cannot be read stays
 // unknown; the only error is a claim that cannot be right.
 func (Platform) Facts(ctx context.Context, s infra.Sources) (infra.Facts, error) {
+	if err := vlansStay(s); err != nil {
+		return infra.Facts{}, err
+	}
 	servers, machines := s.Required[packetMachines], s.Required[infra.CAPIMachines]
 	out := infra.Facts{
 		MachinesKnown: servers.Fetched && machines.Fetched,
@@ -151,6 +154,44 @@ func vlansOf(c infra.Cluster) (map[string]string, []string) {
 		out[n.Name] = id
 	}
 	return out, warnings
+}
+
+// vlansStay refuses another VLAN id for a network whose VLAN is on the ports of
+// machines: Vlan objects have no network's name, so the old one would go, and
+// every machine would be off its network at once. A network that is only called
+// otherwise is none of that.
+func vlansStay(s infra.Sources) error {
+	vxlans, used := map[string]int64{}, map[int64]bool{}
+	for _, n := range s.Cluster.Spec.Networks {
+		vxlans[n.Name], used[int64(n.VXLAN)] = int64(n.VXLAN), true
+	}
+	for _, was := range s.Status.Views("networks") {
+		name, vxlan, id := was.String("name"), was.Int("vxlan"), was.String("vlanID")
+		now, named := vxlans[name]
+		if !named || now == vxlan || used[vxlan] || id == "" {
+			continue
+		}
+		if port := carrier(s.Cluster.Observed, id); port != "" {
+			return fmt.Errorf("cannot change the VLAN of network %q from %d to %d: port %q carries it, and its machine would be off the network at once; "+
+				"put %d back and add a network of another name with VLAN %d, which replaces the machines, and take this one out when they are", name, vxlan, now, port, vxlan, now)
+		}
+	}
+	return nil
+}
+
+// carrier is the name of a port that carries a VLAN or is to, or "".
+func carrier(observed map[string]object.View, vlan string) string {
+	for _, key := range slices.Sorted(maps.Keys(observed)) {
+		v := observed[key]
+		if v.String("kind") != portKind {
+			continue
+		}
+		on := slices.Concat(v.Strings("spec", "forProvider", "vlanIds"), v.Strings("status", "atProvider", "vlanIds"))
+		if slices.Contains(on, vlan) {
+			return v.String("metadata", "name")
+		}
+	}
+	return ""
 }
 
 // deliveredOf are the addresses in the observed custom data requests.
