@@ -86,7 +86,10 @@ func (p machinePorts) steps(have map[string]observedPort) []step {
 		return p.stay(have)
 	}
 	if missing == "" {
-		return transition{want: want, have: have, verified: p.machine.Network == infra.NetworkVerified}.steps()
+		return transition{
+			want: want, have: have,
+			verified: p.machine.Network == infra.NetworkVerified, joined: p.machine.Joined,
+		}.steps()
 	}
 	// Without the UUID of a VLAN nobody can tell what to attach and what to
 	// detach.

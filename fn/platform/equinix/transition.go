@@ -61,6 +61,9 @@ type transition struct {
 	// verified says that the machine's network came up: only then may something
 	// be taken away from it.
 	verified bool
+	// joined says that the machine is a node: only then may the platform's own
+	// network be taken away.
+	joined bool
 }
 
 // steps for all ports, sorted by name. A port that is composed already and is
@@ -138,8 +141,12 @@ func (t transition) bond(name string, want portState) step {
 	}
 	converts := want.layer2 || !want.bonded
 	converted := exists && have.asked.layer2 == want.layer2 && have.asked.bonded == want.bonded
-	if converts && !converted && !t.verified {
+	switch {
+	case !converts || converted:
+	case !t.verified:
 		return step{why: waitsForNetwork}
+	case !t.joined:
+		return step{why: waitsForNode}
 	}
 	if exists && have.detachesFirst(want) {
 		return step{
@@ -167,8 +174,12 @@ func (p observedPort) detachesFirst(want portState) bool {
 	}
 }
 
-// waitsForNetwork is why a port waits that takes something away.
-const waitsForNetwork = "waits until the machine's network is verified"
+// Why a port waits that takes something away. Between its report and its node a
+// machine still fetches packages and images through the platform's own network.
+const (
+	waitsForNetwork = "waits until the machine's network is verified"
+	waitsForNode    = "waits until the machine has joined its cluster, for which it needs the platform's own network"
+)
 
 // release takes a member out of its bond.
 func (t transition) release(name string, want portState) step {

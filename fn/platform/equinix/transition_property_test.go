@@ -193,7 +193,7 @@ func newServer(t *rapid.T, api http.Handler) (provider, []string) {
 // in any order, and not always on all of them.
 func (w machineWorld) round(t *rapid.T, wanted map[string]portState) {
 	composed := map[string]bool{}
-	for _, s := range (transition{want: wanted, have: w.have, verified: true}).steps() {
+	for _, s := range (transition{want: wanted, have: w.have, verified: true, joined: true}).steps() {
 		port, exists := w.have[s.port]
 		if s.state == nil && !exists {
 			continue

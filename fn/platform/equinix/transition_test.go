@@ -32,6 +32,7 @@ func TestSteps(t *testing.T) {
 		want     map[string]portState
 		have     map[string]observedPort
 		verified bool
+		unjoined bool
 	}
 	cases := map[string]struct {
 		reason string
@@ -62,6 +63,18 @@ func TestSteps(t *testing.T) {
 			reason: "The bond keeps the platform's addresses until the network came up.",
 			args:   args{want: layer2Bonded},
 			want:   []step{{port: "bond0", why: "waits until the machine's network is verified"}},
+		},
+		"Layer2BondedWaitsForNode": {
+			reason: "Packages and images still come through the platform's own network.",
+			args:   args{want: layer2Bonded, verified: true, unjoined: true},
+			want: []step{{
+				port: "bond0", why: "waits until the machine has joined its cluster, for which it needs the platform's own network",
+			}},
+		},
+		"HybridNeedsNoNode": {
+			reason: "In hybrid mode the bond keeps the platform's own network.",
+			args:   args{want: hybrid, verified: true, unjoined: true},
+			want:   []step{now("eth1", want(false, false, "V1"))},
 		},
 		"Layer2Bonded": {
 			reason: "The bond is converted and gets its VLANs in one step.",
@@ -226,7 +239,7 @@ func TestSteps(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := transition{want: tc.args.want, have: tc.args.have, verified: tc.args.verified}.steps()
+			got := transition{want: tc.args.want, have: tc.args.have, verified: tc.args.verified, joined: !tc.args.unjoined}.steps()
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(step{}, portState{})); diff != "" {
 				t.Errorf("%s\nsteps(): -want, +got:\n%s", tc.reason, diff)
 			}
