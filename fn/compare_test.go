@@ -44,7 +44,8 @@ func spec(c doc) doc { return at(c, "spec") }
 
 func worker(c doc, i int) doc { return at(c, "spec", "workers", i) }
 
-func network(c doc, i int) doc { return at(c, "spec", "networks", i) }
+// network is the first one.
+func network(c doc) doc { return at(c, "spec", "networks", 0) }
 
 // add an item to the list under a name.
 func add(o doc, name string, item any) {
@@ -143,6 +144,15 @@ var edits = map[string]struct {
 			Changed: []string{deployment}, Replaced: []string{machineTemplate},
 		},
 	},
+	"MachineTypeBeforeAnyMachine": {
+		example: "story", state: "no-machines",
+		edit: func(c doc) { worker(c, 0)["machineType"] = "m3.large.x86" },
+		// Without a server none is replaced.
+		want: outcome{
+			Rolled:  map[string]int64{"general": 0},
+			Changed: []string{deployment}, Replaced: []string{machineTemplate},
+		},
+	},
 	"MachineTypeOfControlPlane": {
 		example: "story", state: "all-ready",
 		edit: func(c doc) { at(c, "spec", "controlPlane")["machineType"] = "m3.large.x86" },
@@ -163,7 +173,7 @@ var edits = map[string]struct {
 	},
 	"MTU": {
 		example: "story", state: "all-ready", words: true,
-		edit: func(c doc) { network(c, 0)["mtu"] = 9000 },
+		edit: func(c doc) { network(c)["mtu"] = 9000 },
 		want: outcome{
 			Status: 2, Rolled: map[string]int64{"control-plane": 3, "general": 2},
 			Changed: []string{controlPlane, deployment}, Replaced: []string{bootstrapTemplate},
@@ -171,16 +181,16 @@ var edits = map[string]struct {
 	},
 	"Description": {
 		example: "story", state: "all-ready",
-		edit: func(c doc) { network(c, 0)["description"] = "Storage" },
+		edit: func(c doc) { network(c)["description"] = "Storage" },
 		want: outcome{Changed: []string{"Vlan"}},
 	},
 	"RangeWithoutSpareAddresses": {
 		example: "story", state: "all-ready", words: true,
-		edit: func(c doc) { network(c, 0)["assignmentRanges"] = []any{"10.60.10.2-10.60.10.6"} },
+		edit: func(c doc) { network(c)["assignmentRanges"] = []any{"10.60.10.2-10.60.10.6"} },
 	},
 	"RangeExtended": {
 		example: "story", state: "all-ready",
-		edit: func(c doc) { add(network(c, 0), "assignmentRanges", "10.60.10.50-10.60.10.60") },
+		edit: func(c doc) { add(network(c), "assignmentRanges", "10.60.10.50-10.60.10.60") },
 	},
 	"KubernetesPatch": {
 		example: "story", state: "all-ready", words: true,
@@ -194,7 +204,7 @@ var edits = map[string]struct {
 	},
 	"OtherVLAN": {
 		example: "story", words: true,
-		edit: func(c doc) { network(c, 0)["vxlan"] = 1500 },
+		edit: func(c doc) { network(c)["vxlan"] = 1500 },
 		want: outcome{
 			Status: 2, Rolled: map[string]int64{"control-plane": 3, "general": 2},
 			Created: []string{"Vlan"}, Changed: []string{controlPlane, deployment}, Replaced: []string{bootstrapTemplate},
@@ -320,8 +330,8 @@ func TestEdits(t *testing.T) {
 			if err := d.Decode(&report); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, outcomeOf(status, report)); diff != "" {
-				t.Errorf("-want, +got:\n%s", diff)
+			if d := cmp.Diff(tc.want, outcomeOf(status, report)); d != "" {
+				t.Errorf("-want, +got:\n%s", d)
 			}
 			if got, want := report.ControlPlaneRolls, tc.want.Rolled["control-plane"] > 0; got != want {
 				t.Errorf("the control plane rolls: want %v, got %v", want, got)
@@ -361,8 +371,8 @@ func TestNetworkLeaves(t *testing.T) {
 		Replaced: []string{bootstrapTemplate},
 		Later:    []string{"delete Vlan"},
 	}
-	if diff := cmp.Diff(want, outcomeOf(status, report)); diff != "" {
-		t.Errorf("-want, +got:\n%s", diff)
+	if d := cmp.Diff(want, outcomeOf(status, report)); d != "" {
+		t.Errorf("-want, +got:\n%s", d)
 	}
 	_, words := compared(t, cmd, formatText)
 	golden(t, filepath.Join("testdata", "compare", "NetworkLeaves.txt"), words)
@@ -446,7 +456,7 @@ func became(asked, seen []doc) []doc {
 // comparison of an example's claim with an edited one.
 func comparison(t *testing.T, example, state string, edit func(doc)) renderCmd {
 	t.Helper()
-	dir := filepath.Join("../example", example)
+	dir := filepath.Join("..", "example", example)
 	claims, err := documents(filepath.Join(dir, "claim.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -486,6 +496,21 @@ func compared(t *testing.T, cmd renderCmd, format string) (int, []byte) {
 	return status, stdout.Bytes()
 }
 
+// TestNothingObserved: a folder without objects says that there are none, and not
+// that nobody looked.
+func TestNothingObserved(t *testing.T) {
+	cmd := comparison(t, "story", "", edits["MTU"].edit)
+	cmd.Observed = t.TempDir()
+	status, out := compared(t, cmd, formatJSON)
+	var report diff.Report
+	if err := json.Unmarshal(out, &report); err != nil {
+		t.Fatal(err)
+	}
+	if status != 0 || report.Assumed || report.Replaces {
+		t.Errorf("want no server replaced, got exit status %d and:\n%s", status, out)
+	}
+}
+
 // TestRefusedEdits are not shown but refused, with the reason.
 func TestRefusedEdits(t *testing.T) {
 	cases := map[string]struct {
@@ -495,7 +520,7 @@ func TestRefusedEdits(t *testing.T) {
 	}{
 		"RangeOutsideOfTheSubnet": {
 			example: "story", state: "all-ready",
-			edit: func(c doc) { network(c, 0)["ipAddresses"] = []any{"10.61.10.0/24"} },
+			edit: func(c doc) { network(c)["ipAddresses"] = []any{"10.61.10.0/24"} },
 			want: "spec.networks[0].assignmentRanges[0]",
 		},
 		"VLANTakenOver": {

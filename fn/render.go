@@ -116,6 +116,9 @@ func (c *renderCmd) input() (render.Input, error) {
 			return in, err
 		}
 	}
+	if c.Observed != "" && in.Observed == nil {
+		in.Observed = []map[string]any{} // somebody looked, and there is nothing
+	}
 	return in, nil
 }
 

@@ -115,14 +115,14 @@ func TestCompare(t *testing.T) {
 			for i := range got.Pools {
 				got.Pools[i].Why = ""
 			}
-			if diff := cmp.Diff(want, got.Pools); diff != "" {
-				t.Errorf("%s: pools: -want, +got:\n%s", tc.reason, diff)
+			if d := cmp.Diff(want, got.Pools); d != "" {
+				t.Errorf("%s: pools: -want, +got:\n%s", tc.reason, d)
 			}
-			if diff := cmp.Diff(tc.objects, said(got.Objects)); diff != "" {
-				t.Errorf("%s: objects: -want, +got:\n%s", tc.reason, diff)
+			if d := cmp.Diff(tc.objects, said(got.Objects)); d != "" {
+				t.Errorf("%s: objects: -want, +got:\n%s", tc.reason, d)
 			}
-			if diff := cmp.Diff(append([]string{}, tc.due...), got.Due); diff != "" {
-				t.Errorf("%s: due: -want, +got:\n%s", tc.reason, diff)
+			if d := cmp.Diff(append([]string{}, tc.due...), got.Due); d != "" {
+				t.Errorf("%s: due: -want, +got:\n%s", tc.reason, d)
 			}
 			if want := tc.pool != nil; got.Replaces != want {
 				t.Errorf("%s: servers are replaced: want %v, got %v", tc.reason, want, got.Replaces)
@@ -159,8 +159,8 @@ func TestPartners(t *testing.T) {
 		"now delete PacketMachineTemplate c-11111111",
 		"now create PacketMachineTemplate d-11111111",
 	}
-	if diff := cmp.Diff(want, said(got.Objects)); diff != "" {
-		t.Errorf("-want, +got:\n%s", diff)
+	if d := cmp.Diff(want, said(got.Objects)); d != "" {
+		t.Errorf("-want, +got:\n%s", d)
 	}
 }
 
@@ -204,21 +204,21 @@ func TestJSON(t *testing.T) {
 	if err := d.Decode(&got); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want, +got:\n%s", diff)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("-want, +got:\n%s", d)
 	}
 	if err := got.JSON(&second); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(first.String(), second.String()); diff != "" {
-		t.Errorf("-first, +second:\n%s", diff)
+	if d := cmp.Diff(first.String(), second.String()); d != "" {
+		t.Errorf("-first, +second:\n%s", d)
 	}
 	var asYAML bytes.Buffer
 	if err := want.YAML(&asYAML); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(object(t, first.String()), object(t, asYAML.String())); diff != "" {
-		t.Errorf("-JSON, +YAML:\n%s", diff)
+	if d := cmp.Diff(object(t, first.String()), object(t, asYAML.String())); d != "" {
+		t.Errorf("-JSON, +YAML:\n%s", d)
 	}
 }
 
@@ -250,7 +250,7 @@ The claim will say:
 	if err := diff.Compare(full(t)).Text(&got); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, got.String()); diff != "" {
-		t.Errorf("-want, +got:\n%s", diff)
+	if d := cmp.Diff(want, got.String()); d != "" {
+		t.Errorf("-want, +got:\n%s", d)
 	}
 }

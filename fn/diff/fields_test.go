@@ -98,8 +98,8 @@ func TestFields(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := diff.Fields(object(t, tc.before), object(t, tc.after))
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("-want, +got:\n%s", diff)
+			if d := cmp.Diff(tc.want, got); d != "" {
+				t.Errorf("-want, +got:\n%s", d)
 			}
 		})
 	}
@@ -171,8 +171,8 @@ func TestFilesOfFields(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := diff.Fields(files(tc.before), files(tc.after))
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			if d := cmp.Diff(tc.want, got); d != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, d)
 			}
 		})
 	}
@@ -215,7 +215,7 @@ func TestFieldsMissNothing(t *testing.T) {
 
 func TestItems(t *testing.T) {
 	gone, come := diff.Items([]any{"a", "b", "b"}, []any{"b", "c"})
-	if diff := cmp.Diff([][]any{{"a", "b"}, {"c"}}, [][]any{gone, come}); diff != "" {
-		t.Errorf("-want, +got:\n%s", diff)
+	if d := cmp.Diff([][]any{{"a", "b"}, {"c"}}, [][]any{gone, come}); d != "" {
+		t.Errorf("-want, +got:\n%s", d)
 	}
 }

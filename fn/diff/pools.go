@@ -102,8 +102,7 @@ func pools(in Input) []Pool {
 	}
 	out := []Pool{}
 	for _, p := range worst {
-		p.count(in)
-		if p.Effect != Scaled || p.Asked != p.Wanted {
+		if p = count(p, in); p.Effect != Scaled || p.Asked != p.Wanted {
 			out = append(out, p)
 		}
 	}
@@ -157,8 +156,8 @@ func poolsOfMachines(status map[string]any) map[string]string {
 	return out
 }
 
-// count the pool's servers.
-func (p *Pool) count(in Input) {
+// count a pool's servers.
+func count(p Pool, in Input) Pool {
 	var has int64
 	for _, pool := range poolsOfMachines(in.Now.Before.Status) {
 		if pool == p.Name {
@@ -173,6 +172,7 @@ func (p *Pool) count(in Input) {
 		p.Servers = p.Asked
 	}
 	p.Wanted = asked(owner(in.Goal.After.Objects, p.Name), p.Servers)
+	return p
 }
 
 // owner of a pool's machines.

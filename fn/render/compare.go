@@ -24,8 +24,8 @@ type Comparison struct {
 
 // Compare what the function answers to the claim or composite of the input with
 // what it answers to an edited one. Both see the same observed and required
-// objects and the same status; without observed objects both see what the claim
-// asks for before the edit, as if it existed. It returns an error for input that
+// objects and the same status. Where the observed objects are nil, not only none,
+// both see what the claim asks for before the edit, as if it existed. It returns an error for input that
 // Run does not take, and for claims that are not one and the same.
 func Compare(ctx context.Context, fn fnv1.FunctionRunnerServiceServer, in Input, edited map[string]any) (Comparison, error) {
 	before, err := Composite(in.Composite)
@@ -39,19 +39,14 @@ func Compare(ctx context.Context, fn fnv1.FunctionRunnerServiceServer, in Input,
 	if after, err = edit(before, after); err != nil {
 		return Comparison{}, err
 	}
-	c := comparing{ctx: ctx, fn: fn, in: in, before: before, after: after}
-	return c.run()
+	return comparing{fn: fn, in: in, before: before, after: after}.run(ctx)
 }
 
 // edit is a composite with another one's wish: what Crossplane makes of an edit
 // of its claim.
 func edit(before, after map[string]any) (map[string]any, error) {
-	for _, same := range [][]string{{"metadata", "labels", labelClaimNamespace}, {"metadata", "labels", labelClaimName}, {"metadata", nameField}} {
-		a, b := text(before, same...), text(after, same...)
-		byCrossplane := same[1] == nameField && text(before, "metadata", "labels", labelClaimName) != ""
-		if a != b && !byCrossplane {
-			return nil, fmt.Errorf("cannot compare %q with %q: an object of another name is another cluster, not an edit", a, b)
-		}
+	if a, b := identity(before), identity(after); a != b {
+		return nil, fmt.Errorf("cannot compare %s with %s: an object of another name is another cluster, not an edit", a, b)
 	}
 	out := maps.Clone(before)
 	wish, _ := after["spec"].(map[string]any)
@@ -70,25 +65,32 @@ func edit(before, after map[string]any) (map[string]any, error) {
 	return out, nil
 }
 
+// identity of the cluster that a composite is for.
+func identity(composite map[string]any) string {
+	if name := text(composite, "metadata", "labels", labelClaimName); name != "" {
+		return fmt.Sprintf("claim %s/%s", text(composite, "metadata", "labels", labelClaimNamespace), name)
+	}
+	return "composite " + text(composite, "metadata", nameField)
+}
+
 // comparing runs the function over a composite before and after an edit.
 type comparing struct {
-	ctx           context.Context
 	fn            fnv1.FunctionRunnerServiceServer
 	in            Input
 	before, after map[string]any
 }
 
-func (c comparing) run() (Comparison, error) {
+func (c comparing) run(ctx context.Context) (Comparison, error) {
 	var goal, now edition
-	if err := c.anew().both(Input{Composition: c.in.Composition}, &goal); err != nil || goal.refused != nil {
+	if err := c.anew().both(ctx, Input{Composition: c.in.Composition}, &goal); err != nil || goal.refused != nil {
 		return goal.refusal(), err
 	}
 	world := c.in
-	assumed := len(world.Observed) == 0
+	assumed := world.Observed == nil
 	if assumed {
 		world.Observed = goal.before.composed()
 	}
-	if err := c.both(world, &now); err != nil || now.refused != nil {
+	if err := c.both(ctx, world, &now); err != nil || now.refused != nil {
 		return now.refusal(), err
 	}
 	observed := change.Objects{}
@@ -123,13 +125,13 @@ func (e *edition) refusal() Comparison {
 }
 
 // both composites in one world.
-func (c comparing) both(world Input, e *edition) error {
+func (c comparing) both(ctx context.Context, world Input, e *edition) error {
 	for _, run := range []struct {
 		composite map[string]any
 		out       *Output
 	}{{c.before, &e.before}, {c.after, &e.after}} {
 		world.Composite = run.composite
-		out, err := Run(c.ctx, c.fn, world)
+		out, err := Run(ctx, c.fn, world)
 		if err != nil {
 			return err
 		}
