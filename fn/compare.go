@@ -42,7 +42,7 @@ func (c *renderCmd) compare(ctx context.Context, f *function.Function, stdout, s
 	case err != nil:
 		return 0, err
 	case result.Refused != nil && result.RefusedNew:
-		return 0, errors.Join(result.Refused.Report(stderr), errRefused)
+		return 0, errors.Join(c.print(result.Report, stdout), errRefused)
 	case result.Refused != nil:
 		return 0, errors.Join(result.Refused.Report(stderr), errOld)
 	}

@@ -523,6 +523,13 @@ func TestRefusedEdits(t *testing.T) {
 			edit: func(c doc) { network(c)["ipAddresses"] = []any{"10.61.10.0/24"} },
 			want: "spec.networks[0].assignmentRanges[0]",
 		},
+		"OtherVLANUnderMachines": {
+			// Without the observed state this edit is shown, because only running
+			// machines stand against it.
+			example: "story", state: "all-ready",
+			edit: edits["OtherVLAN"].edit,
+			want: "cannot change the VLAN of network",
+		},
 		"VLANTakenOver": {
 			// Only what exists tells that the VLAN is not the cluster's own.
 			example: "byo-vlan",
@@ -537,16 +544,21 @@ func TestRefusedEdits(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			cmd := comparison(t, tc.example, tc.state, tc.edit)
-			var stdout, stderr bytes.Buffer
-			_, err := cmd.compare(t.Context(), exampleFunction(), &stdout, &stderr)
-			if !errors.Is(err, errRefused) {
-				t.Errorf("want %v, got %v", errRefused, err)
-			}
-			if !strings.Contains(stderr.String(), tc.want) {
-				t.Errorf("the reason does not say %q:\n%s", tc.want, stderr.String())
-			}
-			if stdout.Len() > 0 {
-				t.Errorf("a refused edit does nothing, but the report says:\n%s", stdout.String())
+			for _, format := range []string{formatText, formatJSON} {
+				cmd.Output = format
+				var stdout, stderr bytes.Buffer
+				_, err := cmd.compare(t.Context(), exampleFunction(), &stdout, &stderr)
+				if !errors.Is(err, errRefused) {
+					t.Errorf("%s: want %v, got %v", format, errRefused, err)
+				}
+				if !strings.Contains(stdout.String(), tc.want) {
+					t.Errorf("%s: the reason does not say %q:\n%s", format, tc.want, stdout.String())
+				}
+				for _, effect := range []string{"WARNING", "Now:", `"action"`} {
+					if strings.Contains(stdout.String(), effect) {
+						t.Errorf("%s: a refused edit does nothing, but the report says:\n%s", format, stdout.String())
+					}
+				}
 			}
 		})
 	}
@@ -594,7 +606,7 @@ func TestExitStatus(t *testing.T) {
 		"Removed":         {args: []string{claim, edited("FewerWorkers"), "--diff"}, want: 3, stdout: "1 server is deleted"},
 		"JSON":            {args: []string{"-d", claim, edited("MTU"), "-O", "json"}, want: 2, stdout: `"controlPlaneRolls": true`},
 		"YAML":            {args: []string{"-d", claim, edited("MTU"), "-O", "yaml"}, want: 2, stdout: "controlPlaneRolls: true"},
-		"Refused":         {args: []string{"--diff", claim, "testdata/compare/invalid.yaml"}, want: 1, stderr: "the edit is refused"},
+		"Refused":         {args: []string{"--diff", claim, "testdata/compare/invalid.yaml"}, want: 1, stdout: "REFUSED: ", stderr: "the edit is refused"},
 		"NoSuchFile":      {args: []string{"--diff", claim, "nothing.yaml"}, want: 80, stderr: "nothing.yaml"},
 		"OneFile":         {args: []string{"--diff", claim}, want: 80, stderr: "give the edited claim"},
 		"TwoFiles":        {args: []string{claim, claim}, want: 80, stderr: "only --diff takes a second file"},

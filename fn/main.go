@@ -14,7 +14,7 @@ import (
 
 type cli struct {
 	Serve  serveCmd  `cmd:"" default:"withargs" help:"Serve the function to Crossplane. This is the default."`
-	Render renderCmd `cmd:"" help:"Show what a claim or a composite expands to, without Crossplane."`
+	Render renderCmd `cmd:"" help:"Show what a claim or a composite expands to, or what an edit of it does, without Crossplane."`
 }
 
 func main() {

@@ -26,12 +26,24 @@ import (
 type renderCmd struct {
 	Claim       string `arg:"" help:"YAML file with a claim (L2Cluster) or a composite (XL2Cluster)." type:"existingfile"`
 	Edited      string `arg:"" help:"With --diff: the same claim or composite, edited." name:"edited" optional:"" type:"existingfile"`
-	Diff        bool   `help:"Show what the edit from CLAIM to EDITED does, and whether servers are replaced. Exit status 0: no server is replaced or removed; 2: servers are replaced; 3: servers are removed and none is replaced; 1: the edit is refused, or cannot be shown." short:"d"`
-	Composition string `help:"YAML file with the Composition that holds the function's input." short:"c" type:"existingfile"`
-	Observed    string `help:"YAML file, or folder of them, with the composed objects that exist." short:"o" type:"path"`
-	Required    string `help:"YAML file, or folder of them, with objects that the function may ask for." short:"e" type:"path"`
-	Credentials string `help:"YAML file, or folder of them, with the Secrets that the Composition names." type:"path"`
+	Diff        bool   `help:"Show what an edit does, and above all whether servers are replaced." short:"d"`
+	Composition string `help:"YAML file with the Composition that holds the function's input; without one the input has its defaults." placeholder:"FILE" short:"c" type:"existingfile"`
+	Observed    string `help:"YAML file, or folder of them, with the composed objects that exist." placeholder:"PATH" short:"o" type:"path"`
+	Required    string `help:"YAML file, or folder of them, with other objects that the function may ask for: the cluster's machines and machine sets, other composites." placeholder:"PATH" short:"e" type:"path"`
+	Credentials string `help:"YAML file, or folder of them, with the Secrets that the Composition names. With the platform's token the ports of servers are looked up in its API." placeholder:"PATH" type:"path"`
 	Output      string `default:"" enum:",yaml,plan,text,json" help:"What to print: yaml (every object; the default) or plan (a table for people). With --diff: text (the default), yaml or json." placeholder:"FORMAT" short:"O"`
+}
+
+// Help is what the command line says beside its flags.
+func (c *renderCmd) Help() string {
+	return `With --diff the same claim is given twice, before and after an edit, and the exit status says what becomes of servers:
+
+  0   no server is replaced or removed
+  1   the edit is refused, or cannot be shown
+  2   servers are replaced
+  3   servers are removed, and none is replaced
+
+Give --observed and --required, and the composite with its status instead of the claim, to see the edit in the state that the cluster is in.`
 }
 
 // errFatal is a run that ended with a fatal result, which has been printed.

@@ -114,6 +114,9 @@ type Object struct {
 type Report struct {
 	// Cluster is the name of the cluster.
 	Cluster string `json:"cluster"`
+	// Refused says why the edit is refused; then it does nothing, and the rest is
+	// empty.
+	Refused []string `json:"refused"`
 	// Replaces says that servers are replaced, Removes that some are deleted and
 	// nothing takes their place.
 	Replaces bool `json:"replacesServers"`
@@ -140,9 +143,18 @@ type Report struct {
 	Assumed bool `json:"assumed"`
 }
 
+// Refusal is the report of an edit that is refused for these reasons.
+func Refusal(reasons []string) Report {
+	return Report{
+		Refused: reasons, Warnings: []string{}, Pools: []Pool{}, Objects: []Object{},
+		Networks: []Network{}, Conditions: []Condition{}, Due: []string{},
+	}
+}
+
 // Compare the answers to a claim before and after an edit.
 func Compare(in Input) Report {
-	out := Report{Cluster: in.Cluster, Assumed: in.Assumed, Pools: pools(in), Networks: networks(in.Now)}
+	out := Refusal([]string{})
+	out.Cluster, out.Assumed, out.Pools, out.Networks = in.Cluster, in.Assumed, pools(in), networks(in.Now)
 	for _, p := range out.Pools {
 		out.Replaces = out.Replaces || p.replaces()
 		out.Removes = out.Removes || p.removes()

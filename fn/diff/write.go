@@ -36,10 +36,7 @@ func (r Report) YAML(w io.Writer) error {
 // object with its fields.
 func (r Report) Text(w io.Writer) error {
 	p := &printer{}
-	p.head(r)
-	p.objects(Now, r.Objects)
-	p.objects(Later, r.Objects)
-	p.tail(r)
+	p.report(r)
 	if _, err := io.WriteString(w, p.out.String()); err != nil {
 		return fmt.Errorf("cannot write the report: %w", err)
 	}
@@ -49,6 +46,19 @@ func (r Report) Text(w io.Writer) error {
 type printer struct{ out strings.Builder }
 
 func (p *printer) linef(format string, values ...any) { fmt.Fprintf(&p.out, format+"\n", values...) }
+
+func (p *printer) report(r Report) {
+	if len(r.Refused) > 0 {
+		for _, reason := range r.Refused {
+			p.linef("REFUSED: %s", reason)
+		}
+		return
+	}
+	p.head(r)
+	p.objects(Now, r.Objects)
+	p.objects(Later, r.Objects)
+	p.tail(r)
+}
 
 func (p *printer) head(r Report) {
 	p.linef("Cluster %s: %s", r.Cluster, counted(r.Objects))

@@ -14,7 +14,7 @@ import (
 
 // Comparison of a claim or composite before and after an edit.
 type Comparison struct {
-	// Report of what the edit does; empty after a fatal result.
+	// Report of what the edit does, or of why it is refused.
 	Report diff.Report
 	// Refused is the run that ended with a fatal result, or nil.
 	Refused *Output
@@ -121,7 +121,16 @@ type edition struct {
 }
 
 func (e *edition) refusal() Comparison {
-	return Comparison{Refused: e.refused, RefusedNew: e.refused == &e.after}
+	if e.refused == nil {
+		return Comparison{}
+	}
+	reasons := []string{}
+	for _, r := range e.refused.Response.GetResults() {
+		if r.GetSeverity() == fnv1.Severity_SEVERITY_FATAL {
+			reasons = append(reasons, r.GetMessage())
+		}
+	}
+	return Comparison{Refused: e.refused, RefusedNew: e.refused == &e.after, Report: diff.Refusal(reasons)}
 }
 
 // both composites in one world.
