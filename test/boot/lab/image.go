@@ -109,6 +109,7 @@ iface bond0 inet6 static
     address %s
     netmask 127
     gateway %s
+    dad-attempts 0
 
 auto bond0:0
 iface bond0:0 inet static
@@ -213,10 +214,9 @@ func (m *Machine) CloudInit(ports []Port) (string, error) {
 // modules are those of cloud-init that Cluster API's user data needs; others,
 // such as making locales, take longer than the boot.
 const modules = `datasource_list: [NoCloud]
-cloud_init_modules: [bootcmd, write-files, users-groups]
+cloud_init_modules: [bootcmd, write-files]
 cloud_config_modules: [runcmd]
 cloud_final_modules: [scripts-user]
-users: []
 `
 
 // Seed the machine's user data, and cloud-init's network configuration; "" when

@@ -13,7 +13,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -31,6 +33,9 @@ type Image struct {
 // Build returns the image, made anew when its recipe has changed. That takes some
 // minutes and Debian's archive, which the machine's own apt sources name.
 func Build(ctx context.Context) (Image, error) {
+	if err := install(ctx); err != nil {
+		return Image{}, err
+	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return Image{}, fmt.Errorf("cannot find the cache: %w", err)
@@ -66,16 +71,54 @@ func makeImage(ctx context.Context, folder string) error {
 	return os.WriteFile(filepath.Join(folder, "done"), nil, 0o644)
 }
 
-// Missing says what this computer lacks for booting machines; "" for nothing.
+// Memory that the image is built in, and that machines live in, in bytes.
+const memory = 1500 << 20
+
+// Missing says what this computer lacks for booting machines and cannot be
+// installed; "" for nothing.
 func Missing() string {
 	if os.Geteuid() != 0 {
 		return "root"
 	}
-	var missing []string
-	for _, tool := range []string{"apt-get", "bash", "chroot", "dpkg", "ip", "mount", "unshare"} {
+	if release, err := os.ReadFile("/etc/os-release"); err != nil || !strings.Contains("\n"+string(release), "\nID=debian\n") {
+		return "Debian"
+	}
+	var shm syscall.Statfs_t
+	if err := syscall.Statfs("/dev/shm", &shm); err != nil || shm.Bavail*uint64(shm.Bsize) < memory {
+		return fmt.Sprintf("%d MB of free memory in /dev/shm", memory>>20)
+	}
+	return ""
+}
+
+// tools that the lab needs, and the Debian packages that have them.
+func tools() map[string]string {
+	return map[string]string{
+		"chroot": "coreutils", "depmod": "kmod", "gpgv": "gpgv", "ip": "iproute2", "mount": "mount", "openssl": "openssl",
+		"perl": "perl-base", "python3": "python3-minimal", "unshare": "util-linux", "wget": "wget", "xargs": "findutils",
+	}
+}
+
+// install what this computer lacks and Debian has.
+func install(ctx context.Context) error {
+	var packages []string
+	for tool, name := range tools() {
 		if _, err := exec.LookPath(tool); err != nil {
-			missing = append(missing, tool)
+			packages = append(packages, name)
 		}
 	}
-	return strings.Join(missing, ", ")
+	if _, err := os.Stat("/usr/share/keyrings/debian-archive-keyring.gpg"); err != nil {
+		packages = append(packages, "debian-archive-keyring")
+	}
+	if len(packages) == 0 {
+		return nil
+	}
+	slices.Sort(packages)
+	for _, args := range [][]string{{"update", "-q"}, append([]string{"install", "-q", "-y", "--no-install-recommends"}, packages...)} {
+		apt := exec.CommandContext(ctx, "apt-get", args...)
+		apt.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+		if out, err := apt.CombinedOutput(); err != nil {
+			return fmt.Errorf("cannot install %v: %w: %s", packages, err, out)
+		}
+	}
+	return nil
 }
