@@ -135,15 +135,15 @@ const onlyOrder = "only the order differs"
 
 // reordered notes that two lists have the same items.
 func reordered(before, after []any) string {
-	gone, come := Items(before, after)
+	gone, come := items(before, after)
 	if len(gone)+len(come) > 0 || len(before) == 0 {
 		return ""
 	}
 	return onlyOrder
 }
 
-// Items that are in one of two lists only, in the order of their lists.
-func Items(before, after []any) (gone, come []any) {
+// items that are in one of two lists only, in the order of their lists.
+func items(before, after []any) (gone, come []any) {
 	come = slices.Clone(after)
 	for _, item := range before {
 		at := slices.IndexFunc(come, func(other any) bool { return reflect.DeepEqual(item, other) })

@@ -212,10 +212,3 @@ func TestFieldsMissNothing(t *testing.T) {
 		}
 	})
 }
-
-func TestItems(t *testing.T) {
-	gone, come := diff.Items([]any{"a", "b", "b"}, []any{"b", "c"})
-	if d := cmp.Diff([][]any{{"a", "b"}, {"c"}}, [][]any{gone, come}); d != "" {
-		t.Errorf("-want, +got:\n%s", d)
-	}
-}

@@ -187,7 +187,7 @@ func itemsOf(f Field) (gone, come []any, isList bool) {
 	if !isList || len(a)+len(b) == 0 {
 		return nil, nil, false
 	}
-	gone, come = Items(a, b)
+	gone, come = items(a, b)
 	return gone, come, true
 }
 
