@@ -115,6 +115,9 @@ func claim(c infra.Cluster, pool spec.PoolRef, m infra.Machine, l plan.Link) obj
 		},
 	}
 	observed, ok := c.Observed[o.Key]
+	if was := poolOf(observed, ok); was != nil {
+		o.Body["spec"] = map[string]any{"clusterName": c.Name, "poolRef": was}
+	}
 	if ok && observed.String("status", "addressRef", "name") != "" {
 		o.Ready = object.IsReady
 	}
@@ -122,6 +125,17 @@ func claim(c infra.Cluster, pool spec.PoolRef, m infra.Machine, l plan.Link) obj
 		o.Why = fmt.Sprintf("machine %s: pool %s has not bound an address on network %s yet", m.Name, pool.Name, l.Network)
 	}
 	return o
+}
+
+// poolOf is the pool that a claim which exists was made for, or nil: Cluster API
+// never lets a claim go to another one
+// (https://github.com/kubernetes-sigs/cluster-api/blob/v1.14.2/core/webhooks/admission/ipaddressclaim.go), and its
+// machine keeps the address anyway.
+func poolOf(observed object.View, exists bool) map[string]any {
+	if !exists || !observed.Has("spec", "poolRef") {
+		return nil
+	}
+	return observed.Object("spec", "poolRef")
 }
 
 // claimName is the name of a machine's IPAddressClaim on a VLAN.

@@ -48,7 +48,7 @@ func Requirements(cluster, namespace string) map[string]object.Selector {
 
 func (c *composer) cluster() error {
 	network := c.Spec.ClusterNetwork
-	return c.add("cluster", &clusterv1.Cluster{
+	return c.add(clusterKey, &clusterv1.Cluster{
 		TypeMeta: metav1.TypeMeta{APIVersion: clusterv1.GroupVersion.String(), Kind: "Cluster"},
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: c.Namespace, Name: c.Name, Labels: map[string]string{ClusterLabel: c.Name},

@@ -194,14 +194,15 @@ func reportInput(s xr.Snapshot, c infra.Cluster, f infra.Facts, a assign.Result,
 	}
 }
 
-// begin the rollouts that may begin now. It returns an error for a version that
-// the machines which run cannot go to.
+// begin the rollouts that may begin now. It returns an error for what would be
+// another cluster, and for a version that the machines which run cannot go to.
 func begin(s xr.Snapshot, c infra.Cluster, f infra.Facts, a assign.Result, machines []object.Object) (rollout.Decision, error) {
 	in := rollout.Input{
 		Cluster: c, Facts: f, Rooms: a.Rooms, Desired: machines,
 		Machines: s.Required[infra.CAPIMachines], MachineSets: s.Required[capi.RequireMachineSets],
 	}
-	if err := s.ClaimError(nil, rollout.Versions(in)); err != nil {
+	fixed := capi.Fixed(c.Name, c.Namespace, c.Spec.ClusterNetwork, c.Observed)
+	if err := s.ClaimError(fixed, rollout.Versions(in)); err != nil {
 		return rollout.Decision{}, err
 	}
 	return rollout.Decide(in), nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -53,7 +54,7 @@ func (Platform) Requirements(cluster, namespace string) map[string]object.Select
 // credentials and only for what is not on record. What cannot be read stays
 // unknown; the only error is a claim that cannot be right.
 func (Platform) Facts(ctx context.Context, s infra.Sources) (infra.Facts, error) {
-	if err := vlansStay(s); err != nil {
+	if err := errors.Join(projectStays(s.Cluster), vlansStay(s)); err != nil {
 		return infra.Facts{}, err
 	}
 	servers, machines := s.Required[packetMachines], s.Required[infra.CAPIMachines]
