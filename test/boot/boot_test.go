@@ -19,8 +19,8 @@ import (
 	"github.com/l2cluster/function-l2cluster/test/boot/lab"
 )
 
-// limit of one boot of a machine, which takes about a minute.
-const limit = 10 * time.Minute
+// limit of one boot of a machine, which takes about a minute on an idle computer.
+const limit = 20 * time.Minute
 
 var builtImage = sync.OnceValues(func() (lab.Image, error) { return lab.Build(context.Background()) })
 
@@ -121,7 +121,7 @@ func machineNamed(t *testing.T, name string, c cell, backend osnet.Backend, l la
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := lab.UserData(t.Context(), fmt.Sprintf(claim, c.networks, c.claimPorts), fmt.Sprintf(input, timeout, backend), "general")
+	data, err := c.userData(t, backend, timeout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,6 +132,12 @@ func machineNamed(t *testing.T, name string, c cell, backend osnet.Backend, l la
 		t.Fatal(err)
 	}
 	return m
+}
+
+// userData of the cell's machine.
+func (c cell) userData(t *testing.T, backend osnet.Backend, timeout string) ([]byte, error) {
+	t.Helper()
+	return lab.UserData(t.Context(), fmt.Sprintf(claim, c.networks, c.claimPorts), fmt.Sprintf(input, timeout, backend), "general")
 }
 
 func (c cell) lab() lab.Lab {

@@ -192,7 +192,8 @@ func (m *Machine) CloudInit(ports []Port) (string, error) {
 	var b strings.Builder
 	b.WriteString("version: 2\nethernets:\n")
 	for _, p := range ports {
-		fmt.Fprintf(&b, "  %[1]s:\n    match: {macaddress: \"%[2]s\"}\n    set-name: %[1]s\n", p.Name, p.MAC)
+		// Not by MAC addresses: netplan means permanent ones, which ours have not.
+		fmt.Fprintf(&b, "  %s: {dhcp4: false}\n", p.Name)
 	}
 	b.WriteString("bonds:\n")
 	names, members := bonds(ports)

@@ -1,11 +1,16 @@
 package lab
 
 import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
 	"context"
 	"embed"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +19,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"sigs.k8s.io/yaml"
 )
 
 //go:embed guest
@@ -218,6 +225,40 @@ func (m *Machine) Write(name, mode, content string) error {
 	return os.Chmod(m.path(name), os.FileMode(bits))
 }
 
+// Keep the network's files of user data in a folder of the machine.
+func (m *Machine) Keep(folder string, userData []byte) error {
+	var data struct {
+		Files []struct {
+			Path, Encoding, Permissions, Content string
+		} `json:"write_files"`
+	}
+	if err := yaml.Unmarshal(userData, &data); err != nil {
+		return fmt.Errorf("cannot read the user data: %w", err)
+	}
+	for _, f := range data.Files {
+		if f.Encoding != "gzip+base64" {
+			continue
+		}
+		compressed, err := base64.StdEncoding.DecodeString(strings.TrimSpace(f.Content))
+		if err != nil {
+			return fmt.Errorf("cannot read %q in the user data: %w", f.Path, err)
+		}
+		content, err := gzip.NewReader(bytes.NewReader(compressed))
+		if err != nil {
+			return fmt.Errorf("cannot read %q in the user data: %w", f.Path, err)
+		}
+		text, err := io.ReadAll(content)
+		if err != nil {
+			return fmt.Errorf("cannot read %q in the user data: %w", f.Path, err)
+		}
+		// Without permissions cloud-init takes these.
+		if err := m.Write(folder+f.Path, cmp.Or(f.Permissions, "0644"), string(text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Remove what the image has from the machine.
 func (m *Machine) Remove(name string) error {
 	if err := os.MkdirAll(filepath.Dir(m.path(name)), 0o755); err != nil {
@@ -308,7 +349,7 @@ root=$1 folder=$2 kernel=$3
 shift 3
 mount -t overlay overlay -o "lowerdir=$root,upperdir=$folder/upper,workdir=$folder/work" "$folder/root"
 "$kernel" mem=320M rootfstype=hostfs rootflags="$folder/root" rw init=/sbin/init \
-    con=null con0=fd:0,fd:1 ds=nocloud quiet systemd.show_status=0 pty.legacy_count=0 uml_dir="$folder/" "$@" </dev/null
+    con=null con0=fd:0,fd:1 ds=nocloud quiet systemd.show_status=0 pty.legacy_count=0 udev.children_max=1 uml_dir="$folder/" "$@" </dev/null
 exit $?`
 
 // Out is the path of something that the machine has written down.
