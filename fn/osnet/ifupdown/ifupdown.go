@@ -69,10 +69,12 @@ func Machine(l node.Layout) []node.Template {
 
 // released keeps a port out of its bond. The image's stanza of the same port
 // puts it into the bond by ifenslave's script, which no-scripts leaves out, and
-// the bond's own stanza does as well, which nomaster undoes.
+// the bond's own stanza does as well, which nomaster undoes. So the bonds come
+// first, whichever file is read first.
 func released(p node.Port) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "no-scripts %[1]s\nauto %[1]s\niface %[1]s inet manual\n", p.Device)
+	b.WriteString("    pre-up for b in bond0 bond1; do ifquery --state $b >/dev/null 2>&1 || ifup $b 2>/dev/null || true; done\n")
 	b.WriteString("    pre-up ip link set dev $IFACE nomaster\n")
 	if p.MTU != 0 {
 		fmt.Fprintf(&b, "    pre-up ip link set dev $IFACE mtu %d\n", p.MTU)
