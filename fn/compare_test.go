@@ -117,7 +117,15 @@ var edits = map[string]struct {
 }{
 	"LabelOnTheClaim": {
 		example: "story", state: "all-ready",
-		edit: func(c doc) { at(c, "metadata")["labels"] = doc{"team": "a"} },
+		edit: func(c doc) {
+			labels, _ := at(c, "metadata")["labels"].(doc)
+			labels = maps.Clone(labels)
+			if labels == nil {
+				labels = doc{}
+			}
+			labels["team"] = "a"
+			at(c, "metadata")["labels"] = labels
+		},
 	},
 	"OtherOrder": {
 		example: "layer2",
@@ -227,6 +235,9 @@ var edits = map[string]struct {
 		want: outcome{
 			Status: 2, Rolled: map[string]int64{"general": 2},
 			Created: []string{"Vlan"}, Changed: []string{deployment}, Replaced: []string{bootstrapTemplate},
+			// As long as they run, the servers get the VLAN on their ports and their
+			// addresses on it.
+			Later: []string{"change Port", "change Port", "change Request", "change Request"},
 		},
 	},
 	"LabelThatClusterAPISyncs": {
@@ -378,6 +389,105 @@ func TestNetworkLeaves(t *testing.T) {
 	golden(t, filepath.Join("testdata", "compare", "NetworkLeaves.txt"), words)
 }
 
+// TestReportsComeTrue lets the world follow each edit until nothing moves any more
+// and every rollout is done, and compares what became of it with the report:
+// what it does not name is as it was, and what comes or goes has come or gone.
+func TestReportsComeTrue(t *testing.T) {
+	start := comparison(t, "story", "all-ready", func(doc) {})
+	start.Required = withoutMachineSets(t, start.Required)
+	start.Claim = lived(t, &start, func(doc) {})
+	before := world(t, start)
+	for name, tc := range edits {
+		if tc.state != "all-ready" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			cmd := start
+			cmd.Edited = comparison(t, tc.example, tc.state, tc.edit).Edited
+			var report diff.Report
+			_, out := compared(t, cmd, formatJSON)
+			if err := json.Unmarshal(out, &report); err != nil {
+				t.Fatal(err)
+			}
+			cmd.Claim = lived(t, &cmd, tc.edit)
+			after := world(t, cmd)
+			said := map[string]bool{}
+			for _, o := range report.Objects {
+				object := o.Kind + "/" + o.Name
+				said[object] = true
+				if _, exists := after[object]; exists == (o.Action == diff.Delete) {
+					t.Errorf("the report says %s of %s, which exists in the end: %v", o.Action, object, exists)
+				}
+				if d := cmp.Diff(before[object], after[object]); o.Action == diff.Change && d == "" {
+					t.Errorf("the report says that %s changes, and it is as it was", object)
+				}
+				if o.Replaces == nil {
+					continue
+				}
+				old := o.Kind + "/" + o.Replaces.Name
+				said[old] = true
+				if _, exists := after[old]; exists {
+					t.Errorf("the report says that %s goes, and it exists in the end", old)
+				}
+			}
+			for object := range both(before, after) {
+				if d := cmp.Diff(before[object], after[object]); !said[object] && d != "" {
+					t.Errorf("the report does not name %s, which changed:\n%s", object, d)
+				}
+			}
+		})
+	}
+}
+
+func both(a, b map[string]doc) map[string]doc {
+	out := maps.Clone(a)
+	maps.Copy(out, b)
+	return out
+}
+
+// world is what an observed object asks for, by kind and name.
+func world(t *testing.T, cmd renderCmd) map[string]doc {
+	t.Helper()
+	objects, err := documents(cmd.Observed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]doc{}
+	for _, o := range objects {
+		name, _ := at(o, "metadata")["name"].(string)
+		kind, _ := o["kind"].(string)
+		out[kind+"/"+name] = at(o, "spec")
+	}
+	return out
+}
+
+// withoutMachineSets are the required objects when every rollout is done and no
+// old machine set is left.
+func withoutMachineSets(t *testing.T, path string) string {
+	t.Helper()
+	objects, err := documents(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	for _, o := range objects {
+		if o["kind"] == "MachineSet" {
+			continue
+		}
+		y, err := yaml.Marshal(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.WriteString("---\n")
+		b.Write(y)
+	}
+	out := filepath.Join(t.TempDir(), "required.yaml")
+	if err := os.WriteFile(out, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
 // lived edits the composite of a comparison and lets the world follow: every
 // object comes to be as it is asked for. It returns the file with the composite,
 // and puts the observed objects into the command.
@@ -408,7 +518,7 @@ func lived(t *testing.T, cmd *renderCmd, edit func(doc)) string {
 	}
 	// A VLAN has its UUID first, then ports carry it, and addresses are
 	// delivered once the status holds them.
-	const rounds = 4
+	const rounds = 6
 	for range rounds {
 		before.Claim = write("xr.yaml", composites[0])
 		rendered, err := split(printed(t, before, render.Output.Print))
@@ -420,7 +530,11 @@ func lived(t *testing.T, cmd *renderCmd, edit func(doc)) string {
 			t.Fatal(err)
 		}
 		composites[0]["status"] = rendered[0]["status"]
-		before.Observed = write("observed.yaml", became(rendered[1:], seen)...)
+		now := became(rendered[1:], seen)
+		if cmp.Equal(now, seen) {
+			break
+		}
+		before.Observed = write("observed.yaml", now...)
 	}
 	cmd.Observed = before.Observed
 	return write("xr.yaml", composites[0])
@@ -437,6 +551,9 @@ func became(asked, seen []doc) []doc {
 				o["status"] = was["status"]
 				at(o, "metadata")["generation"] = at(was, "metadata")["generation"]
 			}
+		}
+		if status, ok := o["status"].(doc); ok && o["kind"] == controlPlane {
+			status["version"] = at(o, "spec")["version"]
 		}
 		if kind := o["kind"]; kind != "Vlan" && kind != "Port" {
 			continue

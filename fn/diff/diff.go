@@ -48,6 +48,10 @@ type Input struct {
 	Assumed bool
 	// Now is the edit in the world as observed.
 	Now Edit
+	// Then is the edit when what is asked for now has come to be, and what follows
+	// from that, while no machine comes or goes: the objects of machines are asked
+	// for as they shall be in the end. Empty when Assumed.
+	Then Edit
 	// Goal is the edit where nothing was observed, so that nothing old is kept
 	// and nothing has to wait for it.
 	Goal Edit
@@ -181,9 +185,11 @@ func conditions(in Input) []Condition {
 // objects that the edit touches.
 func objects(in Input) []Object {
 	keys := map[string]bool{}
-	for _, o := range []change.Objects{in.Now.Before.Objects, in.Now.After.Objects, in.Goal.Before.Objects, in.Goal.After.Objects} {
-		for key := range o {
-			keys[key] = true
+	for _, e := range []Edit{in.Now, in.Then, in.Goal} {
+		for _, a := range []Answer{e.Before, e.After} {
+			for key := range a.Objects {
+				keys[key] = true
+			}
 		}
 	}
 	out := []Object{}
@@ -215,9 +221,9 @@ type keyed struct {
 
 // body of the object, as new as there is one.
 func (k keyed) body() map[string]any {
-	for _, o := range []change.Objects{k.in.Now.After.Objects, k.in.Goal.After.Objects, k.in.Now.Before.Objects, k.in.Goal.Before.Objects} {
-		if body := o[k.key]; body != nil {
-			return body
+	for _, a := range []Answer{k.in.Now.After, k.in.Goal.After, k.in.Then.After, k.in.Now.Before, k.in.Goal.Before} {
+		if k.has(a) {
+			return a.Objects[k.key]
 		}
 	}
 	return nil
@@ -234,6 +240,10 @@ func (k keyed) object(action Action, when When) Object {
 // has says whether an answer has the key.
 func (k keyed) has(a Answer) bool { return a.Objects[k.key] != nil }
 
+// follows says that the object belongs to a machine, so that it follows from what
+// was observed and not from the claim alone.
+func (k keyed) follows() bool { return !k.has(k.in.Goal.Before) && !k.has(k.in.Goal.After) }
+
 // exists says whether the object was observed.
 func (k keyed) exists() bool { return k.in.Observed[k.key] != nil }
 
@@ -246,6 +256,8 @@ func (k keyed) comes() When {
 		return Now
 	case isNew && !k.exists():
 		return Later
+	case k.follows() && k.has(k.in.Then.After) && !k.has(k.in.Then.Before) && !k.has(k.in.Now.After) && !k.exists():
+		return Later
 	default:
 		return ""
 	}
@@ -257,6 +269,8 @@ func (k keyed) goes() When {
 	case k.has(k.in.Now.Before) && !k.has(k.in.Now.After) && k.exists():
 		return Now
 	case k.has(k.in.Goal.Before) && !k.has(k.in.Goal.After) && k.has(k.in.Now.After):
+		return Later
+	case k.follows() && k.has(k.in.Then.Before) && !k.has(k.in.Then.After) && k.has(k.in.Now.After):
 		return Later
 	default:
 		return ""
@@ -297,6 +311,9 @@ func (k keyed) changes() []Object {
 
 // pending fields are those that the edit changes and that are not changed now.
 func (k keyed) pending(now map[string]any) []Field {
+	if k.follows() {
+		return k.following(now)
+	}
 	before, goal := k.in.Goal.Before.Objects[k.key], k.in.Goal.After.Objects[k.key]
 	if before == nil || goal == nil {
 		return nil
@@ -306,6 +323,19 @@ func (k keyed) pending(now map[string]any) []Field {
 		edited[f.Path] = true
 	}
 	return slices.DeleteFunc(Fields(now, goal), func(f Field) bool { return !edited[f.Path] })
+}
+
+// following fields are those of a machine's object that change once something
+// else has come to be, and that would not without the edit.
+func (k keyed) following(now map[string]any) []Field {
+	then := k.in.Then.After.Objects[k.key]
+	if then == nil {
+		return nil
+	}
+	anyway := Fields(k.in.Now.Before.Objects[k.key], k.in.Then.Before.Objects[k.key])
+	return slices.DeleteFunc(Fields(now, then), func(f Field) bool {
+		return slices.ContainsFunc(anyway, func(other Field) bool { return reflect.DeepEqual(f, other) })
+	})
 }
 
 // versionField of a MachineDeployment is Kubernetes' version on its machines.

@@ -93,6 +93,10 @@ func (c comparing) run(ctx context.Context) (Comparison, error) {
 	if err := c.both(ctx, world, &now); err != nil || now.refused != nil {
 		return now.refusal(), err
 	}
+	then, err := c.then(ctx, world, assumed)
+	if err != nil {
+		return Comparison{}, err
+	}
 	observed := change.Objects{}
 	for key, r := range now.before.Request.GetObserved().GetResources() {
 		observed[key] = xr.ToMap(r.GetResource())
@@ -101,8 +105,25 @@ func (c comparing) run(ctx context.Context) (Comparison, error) {
 	return Comparison{Report: diff.Compare(diff.Input{
 		Cluster: text(status, "status", "clusterName"), Observed: observed, Assumed: assumed,
 		Now:  diff.Edit{Before: answer(now.before), After: answer(now.after)},
+		Then: then,
 		Goal: diff.Edit{Before: answer(goal.before), After: answer(goal.after)},
 	})}, nil
+}
+
+// then is the edit when what is asked for now has come to be. Where nobody looked
+// at the machines there is nothing that could follow.
+func (c comparing) then(ctx context.Context, world Input, assumed bool) (diff.Edit, error) {
+	if assumed {
+		return diff.Edit{}, nil
+	}
+	world.Composite = c.before
+	before, err := settle(ctx, c.fn, world)
+	if err != nil {
+		return diff.Edit{}, err
+	}
+	world.Composite = c.after
+	after, err := settle(ctx, c.fn, world)
+	return diff.Edit{Before: answer(before), After: answer(after)}, err
 }
 
 // anew is the same edit of a cluster of which nothing is known yet.
@@ -158,6 +179,12 @@ func answer(o Output) diff.Answer {
 	out := diff.Answer{Objects: change.Objects{}}
 	for key, r := range o.Response.GetDesired().GetResources() {
 		out.Objects[key] = xr.ToMap(r.GetResource())
+		// What is kept has the labels that Crossplane adds to everything.
+		metadata, _ := out.Objects[key]["metadata"].(map[string]any)
+		labels, _ := metadata["labels"].(map[string]any)
+		for _, name := range []string{labelComposite, labelClaimName, labelClaimNamespace} {
+			delete(labels, name)
+		}
 	}
 	out.Status, _ = xr.ToMap(o.Response.GetDesired().GetComposite().GetResource())["status"].(map[string]any)
 	for _, c := range o.Response.GetConditions() {
