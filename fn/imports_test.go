@@ -34,7 +34,7 @@ const (
 var mayImport = map[string][]string{
 	"fn":          {"fn/diff", "fn/function", "fn/render", crossplane, grpc, "github.com/alecthomas/kong", "k8s.io/apimachinery/pkg/util/yaml"},
 	"fn/function": {"fn", "input", crossplane, fieldError, "k8s.io/utils/lru"},
-	"fn/render":   {"fn/change", "fn/diff", "fn/object", "fn/plan", "fn/spec", "fn/xr", crossplane, protobuf, encodeYAML, "github.com/google/uuid"},
+	"fn/render":   {"fn/bootstrap", "fn/change", "fn/diff", "fn/keep", "fn/object", "fn/plan", "fn/spec", "fn/xr", "input", crossplane, protobuf, encodeYAML, "github.com/google/uuid"},
 
 	// What an edit does, from answers to a report; the library shows how texts
 	// differ, line by line.

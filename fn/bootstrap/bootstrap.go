@@ -9,6 +9,10 @@ import "github.com/l2cluster/function-l2cluster/fn/osnet"
 type Bootstrap struct {
 	// Files that cloud-init writes before any command runs.
 	Files []osnet.File
+	// Orders are what the node script obeys beside its own orders: shell
+	// functions order_NAME and what they call, without comments. They may call
+	// the functions that the script has in every way, and each other.
+	Orders []string
 	// PreKubeadm are commands before kubeadm, in order. Each is run by a shell
 	// that goes on after a command that fails, unless it exits.
 	PreKubeadm []string
@@ -37,6 +41,7 @@ func Join(parts ...Bootstrap) Bootstrap {
 	out := Bootstrap{}
 	for _, p := range parts {
 		out.Files = append(out.Files, p.Files...)
+		out.Orders = append(out.Orders, p.Orders...)
 		out.PreKubeadm = append(out.PreKubeadm, p.PreKubeadm...)
 		out.PostKubeadm = append(out.PostKubeadm, p.PostKubeadm...)
 		out.KubeletArgs = append(out.KubeletArgs, p.KubeletArgs...)

@@ -7,57 +7,77 @@ import (
 	"strings"
 
 	"github.com/l2cluster/function-l2cluster/fn/osnet"
+	"github.com/l2cluster/function-l2cluster/fn/osnet/stablegzip"
 	"github.com/l2cluster/function-l2cluster/input/v1beta1"
 )
 
-//go:generate go run ./internal/pack node/assembled/apt.sh node/parts/common.sh node/parts/packages.sh node/parts/apt.sh node/parts/main.sh
-//go:generate go run ./internal/pack node/assembled/dnf.sh node/parts/common.sh node/parts/packages.sh node/parts/dnf.sh node/parts/main.sh
-//go:generate go run ./internal/pack node/assembled/image.sh node/parts/common.sh node/parts/image.sh
+//go:generate go run -C ../../test/tools/pack . -in fn/bootstrap/node -plain assembled/apt.sh parts/common.sh parts/packages.sh parts/apt.sh parts/main.sh
+//go:generate go run -C ../../test/tools/pack . -in fn/bootstrap/node -plain assembled/dnf.sh parts/common.sh parts/packages.sh parts/dnf.sh parts/main.sh
+//go:generate go run -C ../../test/tools/pack . -in fn/bootstrap/node -plain assembled/image.sh parts/common.sh parts/image.sh
+//go:generate go run -C ../../test/tools/pack . -in fn/bootstrap/node -plain assembled/obey.sh parts/obey.sh
 
-// The script that prepares a server, for each way that packages come to it, and
-// the same compressed for user data.
+// The node script, for each way that packages come to a server, but for the
+// platform's orders and for its end, which obeys one.
 //
 //go:embed node/assembled
-var nodeSetupFS embed.FS
+var nodeScripts embed.FS
 
-// NodeSetupPath is where the script lies that prepares a server for kubeadm.
-const NodeSetupPath = "/usr/local/sbin/l2cluster-node-setup"
+// NodeScriptPath is where the script lies that obeys the orders: it is one, since
+// a script of its own costs more than what it does.
+const NodeScriptPath = "/usr/local/sbin/l2cluster-node"
+
+// AuthorizedKeysPath is where keys lie, one a line, that are to log in as root
+// beside those that may already; the node script sees to it.
+const AuthorizedKeysPath = "/etc/l2cluster/authorized_keys"
 
 // ErrUnsupportedOS says that packages cannot be installed on an operating system.
 var ErrUnsupportedOS = errors.New("packages can be installed on Ubuntu, Debian, Rocky, Alma and RHEL only; " +
 	"use an image that has containerd, kubelet and kubeadm, and set bootstrap.nodePackages: Image in the function's input")
 
-// Node is what every server needs before kubeadm: no swap, the kernel's modules
-// and settings for pods and, unless the image has them, containerd with systemd's
+// Node is what every server needs before kubeadm: the script that prepares it, and
+// obeys the platform's orders too. It leaves no swap, the kernel's modules and
+// settings for pods and, unless the image has them, containerd with systemd's
 // cgroups and kubelet, kubeadm and kubectl of the Kubernetes version (v1.34.2).
 // The os is the beginning of an operating system's name, such as ubuntu_22_04.
 // The error is ErrUnsupportedOS where packages are to be installed on another one.
-func Node(os string, b v1beta1.Bootstrap, kubernetesVersion string) (Bootstrap, error) {
+func Node(os string, b v1beta1.Bootstrap, kubernetesVersion string, orders ...string) (Bootstrap, error) {
 	if b.NodePackages == v1beta1.NodePackagesImage {
-		return nodeSetup("image", "")
+		return node("image", "", orders)
 	}
 	manager, err := packageManager(os)
 	if err != nil {
 		return Bootstrap{}, err
 	}
-	return nodeSetup(manager, fmt.Sprintf(" '%s' '%s'", kubernetesVersion, strings.TrimRight(b.KubernetesRepository, "/")))
+	return node(manager, fmt.Sprintf(" '%s' '%s'", kubernetesVersion, strings.TrimRight(b.KubernetesRepository, "/")), orders)
 }
 
-// nodeSetup is the script for one way that packages come to a server, run with
-// arguments before kubeadm.
-func nodeSetup(way, arguments string) (Bootstrap, error) {
-	script, err := nodeSetupFS.ReadFile("node/assembled/" + way + ".sh")
+// node has the script for one way that packages come to a server, and prepares
+// the server with arguments.
+func node(way, arguments string, orders []string) (Bootstrap, error) {
+	script, err := NodeScript(way, orders...)
 	if err != nil {
-		return Bootstrap{}, fmt.Errorf("cannot read the node script: %w", err)
-	}
-	packed, err := nodeSetupFS.ReadFile("node/assembled/" + way + ".sh.gz")
-	if err != nil {
-		return Bootstrap{}, fmt.Errorf("cannot read the node script: %w", err)
+		return Bootstrap{}, err
 	}
 	return Bootstrap{
-		Files:      []osnet.File{{Path: NodeSetupPath, Permissions: "0755", Content: string(script), Gzip: packed}},
-		PreKubeadm: []string{NodeSetupPath + arguments + " || exit 1"},
+		Files: []osnet.File{{
+			Path: NodeScriptPath, Permissions: "0755", Content: script, Gzip: stablegzip.Compress([]byte(script)),
+		}},
+		PreKubeadm: []string{NodeScriptPath + " setup" + arguments + " || exit 1"},
 	}, nil
+}
+
+// NodeScript is the text of the node script with orders. The way that packages
+// come to a server is apt, dnf or image; the error is for another one.
+func NodeScript(way string, orders ...string) (string, error) {
+	begin, err := nodeScripts.ReadFile("node/assembled/" + way + ".sh")
+	if err != nil {
+		return "", fmt.Errorf("cannot read the node script: %w", err)
+	}
+	end, err := nodeScripts.ReadFile("node/assembled/obey.sh")
+	if err != nil {
+		return "", fmt.Errorf("cannot read the node script: %w", err)
+	}
+	return string(begin) + strings.Join(orders, "") + string(end), nil
 }
 
 func packageManager(os string) (string, error) {

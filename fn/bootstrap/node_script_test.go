@@ -12,7 +12,7 @@ import (
 )
 
 // The programs of a server that the script may use as they are.
-var realPrograms = []string{"awk", "cat", "chmod", "dirname", "env", "grep", "mkdir", "mv", "rm", "sed", "sleep", "timeout"}
+var realPrograms = []string{"awk", "cat", "chmod", "dirname", "env", "grep", "mkdir", "mv", "rm", "sed", "sleep", "tail", "timeout"}
 
 // The programs of a server that tests replace: each writes its name and arguments
 // to $CALLS, then does what the case says.
@@ -119,7 +119,12 @@ func (s *server) read(path string) string {
 func (s *server) run(shell string, args ...string) (status int, output string, calls []string) {
 	s.t.Helper()
 	s.write("calls", "", 0o600)
-	cmd := exec.Command(shell, append([]string{"node/assembled/" + args[0] + ".sh"}, args[1:]...)...)
+	script, err := NodeScript(args[0])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.write("node.sh", script, 0o600)
+	cmd := exec.Command(shell, append([]string{filepath.Join(s.root, "node.sh"), "setup"}, args[1:]...)...)
 	cmd.Env = s.env
 	out, err := cmd.CombinedOutput()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
@@ -454,5 +459,66 @@ func TestNodeSetupFstab(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestSSHKeys(t *testing.T) {
+	t.Parallel()
+	const allowed = "root/.ssh/authorized_keys"
+	cases := map[string]struct {
+		reason string
+		before string
+		want   string
+	}{
+		"None":       {reason: "A server without keys gets the cluster's.", want: "ssh-ed25519 A a\nssh-ed25519 B b\n"},
+		"Others":     {reason: "Keys that are there stay.", before: "ssh-rsa X x\nssh-ed25519 B b\n", want: "ssh-rsa X x\nssh-ed25519 B b\nssh-ed25519 A a\n"},
+		"NoLastLine": {reason: "A last line without its end is not spoiled.", before: "ssh-rsa X x", want: "ssh-rsa X x\nssh-ed25519 A a\nssh-ed25519 B b\n"},
+	}
+	for name, tc := range cases {
+		for _, shell := range shells(t) {
+			t.Run(name+"/"+filepath.Base(shell), func(t *testing.T) {
+				t.Parallel()
+				s := newServer(t, "ID=flatcar\n")
+				for _, program := range []string{"kubeadm", "kubelet"} {
+					s.stub(program, "")
+				}
+				s.write("etc/l2cluster/authorized_keys", "ssh-ed25519 A a\nssh-ed25519 B b\n", 0o600)
+				if tc.before != "" {
+					s.write(allowed, tc.before, 0o600)
+				}
+				for range 2 {
+					if status, output, _ := s.run(shell, "image"); status != 0 {
+						t.Fatalf("%s\nstatus %d:\n%s", tc.reason, status, output)
+					}
+					if got := s.read(allowed); got != tc.want {
+						t.Errorf("%s\ngot %q, want %q", tc.reason, got, tc.want)
+					}
+				}
+				for path, want := range map[string]os.FileMode{"root/.ssh": 0o700, allowed: 0o600} {
+					info, err := os.Stat(filepath.Join(s.root, path))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got := info.Mode().Perm(); got != want {
+						t.Errorf("%s\npermissions of %s: got %o, want %o", tc.reason, path, got, want)
+					}
+				}
+			})
+		}
+	}
+}
+
+// A server whose keys cannot be let in still becomes a node.
+func TestSSHKeysFail(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "ID=flatcar\n")
+	for _, program := range []string{"kubeadm", "kubelet"} {
+		s.stub(program, "")
+	}
+	s.write("etc/l2cluster/authorized_keys", "ssh-ed25519 A a\n", 0o600)
+	s.write("root", "no folder", 0o600)
+	status, output, calls := s.run("sh", "image")
+	if status != 0 || !strings.Contains(output, "not all keys") || len(calls) == 0 {
+		t.Errorf("got status %d and calls %v, want success with a complaint:\n%s", status, calls, output)
 	}
 }

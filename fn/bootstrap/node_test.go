@@ -1,12 +1,9 @@
 package bootstrap
 
 import (
-	"compress/gzip"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 	"text/template"
@@ -15,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/l2cluster/function-l2cluster/fn/osnet"
+	"github.com/l2cluster/function-l2cluster/fn/osnet/stablegzip"
 	"github.com/l2cluster/function-l2cluster/input/v1beta1"
 )
 
@@ -22,15 +20,15 @@ var packages = v1beta1.Bootstrap{NodePackages: "Packages", KubernetesRepository:
 
 func TestNode(t *testing.T) {
 	setup := func(way, command string) Bootstrap {
-		script, packed := read(t, way+".sh"), read(t, way+".sh.gz")
+		script := read(t, way+".sh") + read(t, "obey.sh")
 		return Bootstrap{
-			Files:      []osnet.File{{Path: "/usr/local/sbin/l2cluster-node-setup", Permissions: "0755", Content: script, Gzip: []byte(packed)}},
+			Files:      []osnet.File{{Path: "/usr/local/sbin/l2cluster-node", Permissions: "0755", Content: script, Gzip: stablegzip.Compress([]byte(script))}},
 			PreKubeadm: []string{command},
 		}
 	}
-	apt := setup("apt", "/usr/local/sbin/l2cluster-node-setup 'v1.34.2' 'https://pkgs.k8s.io/core:/stable:' || exit 1")
-	dnf := setup("dnf", "/usr/local/sbin/l2cluster-node-setup 'v1.34.2' 'https://pkgs.k8s.io/core:/stable:' || exit 1")
-	image := setup("image", "/usr/local/sbin/l2cluster-node-setup || exit 1")
+	apt := setup("apt", "/usr/local/sbin/l2cluster-node setup 'v1.34.2' 'https://pkgs.k8s.io/core:/stable:' || exit 1")
+	dnf := setup("dnf", "/usr/local/sbin/l2cluster-node setup 'v1.34.2' 'https://pkgs.k8s.io/core:/stable:' || exit 1")
+	image := setup("image", "/usr/local/sbin/l2cluster-node setup || exit 1")
 
 	type args struct {
 		os    string
@@ -53,7 +51,7 @@ func TestNode(t *testing.T) {
 		"UbuntuImage":  {reason: "An image that has everything is only prepared.", args: args{"ubuntu_22_04", v1beta1.Bootstrap{NodePackages: "Image"}}, want: image},
 		"Mirror": {reason: "A mirror's closing slash is not doubled.",
 			args: args{"debian_12", v1beta1.Bootstrap{NodePackages: "Packages", KubernetesRepository: "https://mirror.example/k8s/"}},
-			want: setup("apt", "/usr/local/sbin/l2cluster-node-setup 'v1.34.2' 'https://mirror.example/k8s' || exit 1")},
+			want: setup("apt", "/usr/local/sbin/l2cluster-node setup 'v1.34.2' 'https://mirror.example/k8s' || exit 1")},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -74,14 +72,14 @@ func TestNode(t *testing.T) {
 // ways are those that packages come to a server, each with the parts of its
 // script.
 var ways = map[string][]string{
-	"apt":   {"common", "packages", "apt", "main"},
-	"dnf":   {"common", "packages", "dnf", "main"},
-	"image": {"common", "image"},
+	"apt":   {"common", "packages", "apt", "main", "obey"},
+	"dnf":   {"common", "packages", "dnf", "main", "obey"},
+	"image": {"common", "image", "obey"},
 }
 
 func read(t *testing.T, name string) string {
 	t.Helper()
-	b, err := nodeSetupFS.ReadFile("node/assembled/" + name)
+	b, err := nodeScripts.ReadFile("node/assembled/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,36 +100,56 @@ func whole(t *testing.T, way string) string {
 	return out.String()
 }
 
-func TestNodeSetupIsFresh(t *testing.T) {
+func TestNodeScriptIsFresh(t *testing.T) {
 	for way := range ways {
-		r, err := gzip.NewReader(strings.NewReader(read(t, way+".sh.gz")))
-		if err != nil {
-			t.Fatal(err)
-		}
-		packed, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(read(t, way+".sh"), string(packed)); diff != "" {
-			t.Errorf("%s.sh.gz is stale, run go generate: -want, +got:\n%s", way, diff)
-		}
-		// The first two lines are the shell and where the comments are.
-		want := []string{}
+		want := "#!/bin/sh\n# Source: https://github.com/l2cluster/function-l2cluster\n"
 		for line := range strings.Lines(whole(t, way)) {
-			if trimmed := strings.TrimSpace(line); trimmed != "" && !strings.HasPrefix(trimmed, "#") {
-				want = append(want, line)
+			line = strings.TrimLeft(line, "\t")
+			if line != "\n" && !strings.HasPrefix(line, "#") {
+				want += line
 			}
 		}
-		got := slices.Collect(strings.Lines(read(t, way+".sh")))
-		if diff := cmp.Diff(want, got[2:]); diff != "" {
-			t.Errorf("%s.sh is stale, run go generate: -want, +got:\n%s", way, diff)
+		if diff := cmp.Diff(want, read(t, way+".sh")+read(t, "obey.sh")); diff != "" {
+			t.Errorf("%s.sh or obey.sh is stale, run go generate: -want, +got:\n%s", way, diff)
 		}
+	}
+}
+
+// Orders of the platform are in the script, and it obeys them.
+func TestNodeObeysOrders(t *testing.T) {
+	const order = "order_greet() {\necho \"hello $1\"\n}\n"
+	joined := Join(Bootstrap{Orders: []string{order}}, Bootstrap{Orders: []string{"order_fail() {\nfail \"on purpose\"\n}\n"}})
+	got, err := Node("flatcar_stable", v1beta1.Bootstrap{NodePackages: "Image"}, "v1.34.2", joined.Orders...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct {
+		reason string
+		args   []string
+		says   string
+		fails  bool
+	}{
+		"Order":    {reason: "An order gets its arguments.", args: []string{"greet", "you"}, says: "hello you\n"},
+		"Fails":    {reason: "An order's failure is the script's.", args: []string{"fail"}, says: "l2cluster-node: on purpose\n", fails: true},
+		"Unknown":  {reason: "A typo is not taken for an order.", args: []string{"gret"}, says: "l2cluster-node: unknown order: gret\n", fails: true},
+		"Function": {reason: "A function is no order.", args: []string{"prepare"}, says: "l2cluster-node: unknown order: prepare\n", fails: true},
+		"None":     {reason: "Without an order nothing is done.", says: "l2cluster-node: unknown order: \n", fails: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command("sh", append([]string{"-s", "--"}, tc.args...)...)
+			cmd.Stdin = strings.NewReader(got.Files[0].Content)
+			out, err := cmd.CombinedOutput()
+			if string(out) != tc.says || (err != nil) != tc.fails {
+				t.Errorf("%s\ngot %q and error %v, want %q and an error: %t", tc.reason, out, err, tc.says, tc.fails)
+			}
+		})
 	}
 }
 
 func TestNodeHoldsNoTemplate(t *testing.T) {
 	for way := range ways {
-		got, err := nodeSetup(way, "")
+		got, err := node(way, "", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

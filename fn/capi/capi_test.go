@@ -458,10 +458,10 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []any{
-		map[string]any{"path": "/a", "owner": "root:root", "permissions": "0644", "encoding": "base64", "content": "YSB7eyAuYiB9fSB7IyBjICN9Cg=="},
-		map[string]any{"path": "/b", "owner": "root:root", "permissions": "0755", "encoding": "gzip+base64", "content": "H4v/"},
-		map[string]any{"path": "/c", "owner": "root:root", "permissions": "0600", "content": "{{ .d }}\n\ttab\n  two  \n"},
-		map[string]any{"path": "/d", "owner": "root:root", "permissions": "0600", "encoding": "base64"},
+		map[string]any{"path": "/a", "encoding": "base64", "content": "YSB7eyAuYiB9fSB7IyBjICN9Cg=="},
+		map[string]any{"path": "/b", "permissions": "0755", "encoding": "gzip+base64", "content": "H4v/"},
+		map[string]any{"path": "/c", "permissions": "0600", "content": "{{ .d }}\n\ttab\n  two  \n"},
+		map[string]any{"path": "/d", "permissions": "0600", "encoding": "base64"},
 	}
 	if diff := cmp.Diff(want, body["files"]); diff != "" {
 		t.Errorf("files: -want, +got:\n%s", diff)

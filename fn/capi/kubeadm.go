@@ -159,18 +159,11 @@ func files(list []osnet.File) ([]bootstrapv1.File, error) {
 			return nil, fmt.Errorf("two files have the path %q", f.Path)
 		}
 		paths[f.Path] = true
-		file := bootstrapv1.File{Path: f.Path, Owner: "root:root", Permissions: f.Permissions}
-		switch {
-		case f.Live:
-			if err := survives(f.Content); err != nil {
-				return nil, fmt.Errorf("file %q cannot travel unencoded: %w", f.Path, err)
-			}
-			file.Content = f.Content
-		case len(f.Gzip) > 0:
-			file.Encoding, file.Content = bootstrapv1.GzipBase64, base64.StdEncoding.EncodeToString(f.Gzip)
-		default:
-			file.Encoding, file.Content = bootstrapv1.Base64, base64.StdEncoding.EncodeToString([]byte(f.Content))
+		if err := survives(f.Content); f.Live && err != nil {
+			return nil, fmt.Errorf("file %q cannot travel unencoded: %w", f.Path, err)
 		}
+		e := bootstrap.Encode(f)
+		file := bootstrapv1.File{Path: e.Path, Permissions: e.Permissions, Encoding: bootstrapv1.Encoding(e.Encoding), Content: e.Content}
 		if len(file.Content) > contentLimit {
 			return nil, fmt.Errorf("file %q has %d characters as it travels, and Cluster API accepts %d, which is %d bytes of content",
 				f.Path, len(file.Content), contentLimit, base64.StdEncoding.DecodedLen(contentLimit))

@@ -101,7 +101,10 @@ func (f *Function) compose(s xr.Snapshot, c infra.Cluster, p platform.Platform) 
 		if err != nil {
 			return nil, err
 		}
-		return capi.Compose(capiCluster(c, foundation, nodes))
+		if err := s.ClaimError(nil, overBudget(c, nodes)); err != nil {
+			return nil, err
+		}
+		return capi.Compose(capiCluster(c, foundation, customized(nodes, c.Input.Bootstrap)))
 	})
 }
 

@@ -132,9 +132,9 @@ func addressInput(s xr.Snapshot, c infra.Cluster, f infra.Facts) assign.Input {
 }
 
 // bootstraps are what the machines of each pool do before they are nodes, by
-// pool: their network first, since a machine that cannot have its addresses
-// must not join; then what every node needs, what the platform's servers need,
-// and at last what the platform team added.
+// pool, without what the platform team added: their network first, since a
+// machine that cannot have its addresses must not join; then what every node
+// needs, and what the platform's servers need.
 func bootstraps(c infra.Cluster, i infra.Foundation) (map[string]bootstrap.Bootstrap, error) {
 	out := make(map[string]bootstrap.Bootstrap, len(c.Plan.Pools))
 	for _, pool := range c.Plan.Pools {
@@ -142,13 +142,48 @@ func bootstraps(c infra.Cluster, i infra.Foundation) (map[string]bootstrap.Boots
 		if err != nil {
 			return nil, fmt.Errorf("cannot describe the network of pool %q: %w", pool.Name, err)
 		}
-		node, err := bootstrap.Node(pool.OS, c.Input.Bootstrap, c.Spec.KubernetesVersion)
+		node, err := bootstrap.Node(pool.OS, c.Input.Bootstrap, c.Spec.KubernetesVersion, i.Bootstrap[pool.Name].Orders...)
 		if err != nil {
 			return nil, fmt.Errorf("cannot prepare the machines of pool %q: %w", pool.Name, err)
 		}
-		out[pool.Name] = bootstrap.Join(network, forwarding(c.Spec.ClusterNetwork), node, i.Bootstrap[pool.Name], bootstrap.Custom(c.Input.Bootstrap))
+		out[pool.Name] = bootstrap.Join(network, forwarding(c.Spec.ClusterNetwork), node, i.Bootstrap[pool.Name])
 	}
 	return out, nil
+}
+
+// overBudget says which pools' machines would get more user data of ours than the
+// budget. What the platform team added is its own affair.
+func overBudget(c infra.Cluster, nodes map[string]bootstrap.Bootstrap) field.ErrorList {
+	paths := map[string]*field.Path{plan.ControlPlanePool: field.NewPath("spec", "controlPlane")}
+	for i, worker := range c.Spec.Workers {
+		paths[worker.Name] = field.NewPath("spec", "workers").Index(i)
+	}
+	var errs field.ErrorList
+	for _, pool := range c.Plan.Pools {
+		size := bootstrap.Size(nodes[pool.Name])
+		if size <= bootstrap.Budget {
+			continue
+		}
+		remedy := "give the pool fewer networks or routes, or the cluster fewer SSH keys"
+		if controller := c.Input.Equinix.CloudController; pool.Role == plan.ControlPlane &&
+			controller.Kind == v1beta1.CloudControllerCPEM && controller.Delivery == v1beta1.DeliveryUserData {
+			remedy += "; the platform team can also deliver the cloud controller by add-ons instead of user data, " +
+				"with equinix.cloudController.delivery: " + v1beta1.DeliveryAddOn + " in the function's input"
+		}
+		errs = append(errs, field.Invalid(paths[pool.Name], field.OmitValueType{}, fmt.Sprintf(
+			"what the function adds to the user data of pool %q takes %d bytes, and the budget is %d: %s",
+			pool.Name, size, bootstrap.Budget, remedy)))
+	}
+	return errs
+}
+
+// customized are bootstraps with what the platform team added, after all else.
+func customized(nodes map[string]bootstrap.Bootstrap, b v1beta1.Bootstrap) map[string]bootstrap.Bootstrap {
+	out := make(map[string]bootstrap.Bootstrap, len(nodes))
+	for pool, node := range nodes {
+		out[pool] = bootstrap.Join(node, bootstrap.Custom(b))
+	}
+	return out
 }
 
 // forwarding of IPv6, where pods or services have such addresses.

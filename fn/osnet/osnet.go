@@ -39,11 +39,6 @@ const (
 	NodeIPsPlaceholder = node.NodeIPsPlaceholder
 )
 
-// Budget is what Size may be at most, in bytes:
-// https://deploy.equinix.com/developers/docs/metal/server-metadata/user-data/
-// accepts little beside a first control plane machine's certificates.
-const Budget = 16 << 10
-
 // Options are the platform team's choices.
 type Options struct {
 	// Metadata is the base URL of the metadata service.
@@ -54,7 +49,7 @@ type Options struct {
 
 // Render the files of a pool's machines. A pool without links gets none, and
 // needs no Command. It returns an error for a pool whose links the back end
-// cannot bring up, and for files that are over Budget.
+// cannot bring up, and for a file that is over FileLimit.
 func Render(pool plan.Pool, backend Backend, opts Options) ([]File, error) {
 	if len(pool.Links) == 0 {
 		return nil, nil
@@ -135,21 +130,7 @@ func checkSize(files []File) error {
 			return fmt.Errorf("file %q takes %d bytes, Cluster API accepts %d", f.Path, n, FileLimit)
 		}
 	}
-	if size := Size(files); size > Budget {
-		return fmt.Errorf("its files take %d bytes of the user data, the budget is %d", size, Budget)
-	}
 	return nil
-}
-
-// Size of what files add to the user data, in bytes: their contents as they
-// travel, and what Cluster API writes around each.
-func Size(files []File) int {
-	const around = 100
-	size := 0
-	for _, f := range files {
-		size += around + len(f.Path) + travels(f)
-	}
-	return size
 }
 
 // travels is the size of a file's content in the user data.

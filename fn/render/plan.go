@@ -18,9 +18,10 @@ import (
 	"github.com/l2cluster/function-l2cluster/fn/xr"
 )
 
-// PrintPlan prints the cluster as tables that a person reads: its pools, its
-// networks with their addresses, its machines, and what exists and will be
-// created. After a fatal result there is no plan.
+// PrintPlan prints the cluster as tables that a person reads: its pools, with how
+// much of their machines' user data is the function's, its networks with their
+// addresses, its machines, and what exists and will be created. After a fatal
+// result there is no plan.
 func (o Output) PrintPlan(w io.Writer) error {
 	if o.Fatal() {
 		return nil
@@ -30,7 +31,8 @@ func (o Output) PrintPlan(w io.Writer) error {
 		return fmt.Errorf("cannot print the plan: %w", err)
 	}
 	claim, errs := s.Claim()
-	if len(errs) > 0 {
+	input, inputErrs := s.Input()
+	if errs = append(errs, inputErrs...); len(errs) > 0 {
 		return fmt.Errorf("cannot print the plan: %w", errs.ToAggregate())
 	}
 	p, err := plan.Build(claim)
@@ -41,7 +43,7 @@ func (o Output) PrintPlan(w io.Writer) error {
 	t := table{tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
 	t.rowf("Cluster %s, Kubernetes %s, project %s, metro %s\n", status.GetFields()["clusterName"].GetStringValue(),
 		claim.KubernetesVersion, claim.ProjectID, claim.Metro)
-	printPools(t, claim, p)
+	printPools(t, claim, p, o.userData(input))
 	printNetworks(t, claim, p, status)
 	printMachines(t, status)
 	o.printObjects(t)
@@ -59,15 +61,15 @@ func (t table) rowf(format string, values ...any) {
 	_, _ = fmt.Fprintf(t.columns, format, values...)
 }
 
-func printPools(t table, claim *spec.Spec, p plan.Plan) {
+func printPools(t table, claim *spec.Spec, p plan.Plan, userData map[string]string) {
 	types := map[string]string{plan.ControlPlanePool: claim.ControlPlane.MachineType}
 	for _, worker := range claim.Workers {
 		types[worker.Name] = worker.MachineType
 	}
-	t.rowf("\nPOOL\tMACHINES\tSURGE\tTYPE\tOS\tMODE\tNETWORKS\n")
+	t.rowf("\nPOOL\tMACHINES\tSURGE\tTYPE\tOS\tMODE\tUSER DATA\tNETWORKS\n")
 	for _, pool := range p.Pools {
-		t.rowf("%s\t%d\t%d\t%s\t%s\t%s\t%s\n", pool.Name, pool.Replicas, pool.Surge,
-			types[pool.Name], pool.OS, pool.Mode, links(pool))
+		t.rowf("%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\n", pool.Name, pool.Replicas, pool.Surge,
+			types[pool.Name], pool.OS, pool.Mode, cmp.Or(userData[pool.Name], "-"), links(pool))
 	}
 }
 

@@ -2,6 +2,7 @@ package userdata
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	_ "embed"
@@ -144,7 +145,9 @@ func (c Config) File(path string) (File, bool) {
 	return File{}, false
 }
 
-// Parse a rendered cloud-config document and decode its files.
+// Parse a rendered cloud-config document and decode its files, with the owner and
+// the permissions that cloud-init gives those that name none:
+// https://docs.cloud-init.io/en/latest/reference/modules.html#write-files.
 func Parse(data []byte) (Config, error) {
 	if !bytes.HasPrefix(data, []byte("#cloud-config\n")) {
 		return Config{}, errors.New("the document does not say that it is a cloud-config")
@@ -168,7 +171,9 @@ func Parse(data []byte) (Config, error) {
 		if err != nil {
 			return Config{}, fmt.Errorf("cannot decode file %q: %w", f.Path, err)
 		}
-		out.Files = append(out.Files, File{Path: f.Path, Owner: f.Owner, Permissions: f.Permissions, Content: content})
+		out.Files = append(out.Files, File{
+			Path: f.Path, Owner: cmp.Or(f.Owner, "root:root"), Permissions: cmp.Or(f.Permissions, "0644"), Content: content,
+		})
 	}
 	return out, nil
 }

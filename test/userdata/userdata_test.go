@@ -13,7 +13,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
 	"pgregory.net/rapid"
+
+	"github.com/l2cluster/function-l2cluster/fn/bootstrap"
 )
 
 // boot is what cloud-init makes of user data.
@@ -85,28 +88,49 @@ func TestUserData(t *testing.T) {
 	}
 }
 
-// composedFiles are the files of a role's configuration, as composed.
-func composedFiles(c Cluster, role string) []map[string]any {
+// within a value, the one at the path; nil for none.
+func within(o map[string]any, path ...string) map[string]any {
+	for _, name := range path {
+		o, _ = o[name].(map[string]any)
+	}
+	return o
+}
+
+// composedConfig is the configuration of a role, as composed.
+func composedConfig(c Cluster, role string) map[string]any {
 	for _, o := range c.Objects {
-		spec, _ := o["spec"].(map[string]any)
 		switch {
 		case role == "worker" && o["kind"] == "KubeadmConfigTemplate":
-			template, _ := spec["template"].(map[string]any)
-			spec, _ = template["spec"].(map[string]any)
+			return within(o, "spec", "template", "spec")
 		case role != "worker" && o["kind"] == "KubeadmControlPlane":
-			spec, _ = spec["kubeadmConfigSpec"].(map[string]any)
-		default:
-			continue
+			return within(o, "spec", "kubeadmConfigSpec")
 		}
-		var out []map[string]any
-		list, _ := spec["files"].([]any)
-		for _, f := range list {
-			file, _ := f.(map[string]any)
-			out = append(out, file)
-		}
-		return out
 	}
 	return nil
+}
+
+// composedFiles are the files of a role's configuration, as composed.
+func composedFiles(c Cluster, role string) []map[string]any {
+	var out []map[string]any
+	list, _ := composedConfig(c, role)["files"].([]any)
+	for _, f := range list {
+		file, _ := f.(map[string]any)
+		out = append(out, file)
+	}
+	return out
+}
+
+// composedCommands are the commands of a role's configuration, as composed.
+func composedCommands(c Cluster, role string) []string {
+	var out []string
+	for _, when := range []string{"preKubeadmCommands", "postKubeadmCommands"} {
+		list, _ := composedConfig(c, role)[when].([]any)
+		for _, command := range list {
+			text, _ := command.(string)
+			out = append(out, text)
+		}
+	}
+	return out
 }
 
 // checkFiles compares every file of ours on the server's disk with what was
@@ -122,7 +146,7 @@ func checkFiles(t *testing.T, c Cluster, role string, config Config) {
 		content, _ := f["content"].(string)
 		encoding, _ := f["encoding"].(string)
 		if encoding == "" {
-			content = strings.NewReplacer("{{ .controlPlaneEndpoint }}", endpoint, "{{ .apiKey }}", apiKey).Replace(content)
+			content = strings.ReplaceAll(content, "{{ .apiKey }}", apiKey)
 			if strings.Contains(content, "{{") {
 				t.Errorf("file %q travels with a placeholder that nobody knows:\n%s", path, content)
 			}
@@ -139,8 +163,12 @@ func checkFiles(t *testing.T, c Cluster, role string, config Config) {
 		if diff := cmp.Diff(want, got.Content); diff != "" {
 			t.Errorf("file %q: -want, +got:\n%s", path, diff)
 		}
-		if got.Owner != "root:root" || got.Permissions != f["permissions"] {
-			t.Errorf("file %q: got owner %q and permissions %q, want root:root and %v", path, got.Owner, got.Permissions, f["permissions"])
+		permissions, named := f["permissions"].(string)
+		if !named {
+			permissions = "0644"
+		}
+		if got.Owner != "root:root" || got.Permissions != permissions {
+			t.Errorf("file %q: got owner %q and permissions %q, want root:root and %s", path, got.Owner, got.Permissions, permissions)
 		}
 	}
 }
@@ -184,10 +212,11 @@ func checkKubeadm(t *testing.T, role string, config Config) {
 }
 
 func TestEndpointOnControlPlanesOnly(t *testing.T) {
+	const order = "/usr/local/sbin/l2cluster-node first '" + endpoint + "' || exit 1"
 	for role, data := range servers(t, expand(t, nil, nil)) {
-		f, found := boot(t, data).File("/etc/l2cluster/endpoint")
-		if control := role != "worker"; found != control || control && f.Content != endpoint+"\n" {
-			t.Errorf("%s: the endpoint's file: got %q", role, f.Content)
+		commands := boot(t, data).Commands
+		if got, want := slices.Contains(commands, order), role != "worker"; got != want {
+			t.Errorf("%s: the command %q is there: got %t, want %t, in %q", role, order, got, want, commands)
 		}
 	}
 }
@@ -250,12 +279,12 @@ func TestOrder(t *testing.T) {
 		last    string
 		kubeadm bool
 	}{
-		"Works":         {reason: "Network, node, user, kubeadm.", first: []string{"l2cluster-network", "l2cluster-node-setup"}, last: "user-after", kubeadm: true},
+		"Works":         {reason: "Network, node, user, kubeadm.", first: []string{"l2cluster-network", "l2cluster-node:setup"}, last: "user-after", kubeadm: true},
 		"NetworkFails":  {reason: "A machine without its network does not join.", fails: "l2cluster-network", first: []string{"l2cluster-network"}, last: "l2cluster-network"},
-		"PackagesFail":  {reason: "A machine without kubeadm does not go on.", fails: "l2cluster-node-setup", first: []string{"l2cluster-network", "l2cluster-node-setup"}, last: "l2cluster-node-setup"},
-		"KubeadmFails":  {reason: "A machine that did not join is no success.", fails: "kubeadm", first: []string{"l2cluster-network", "l2cluster-node-setup"}, last: "user-after"},
-		"UserOneFails":  {reason: "The platform team's own commands decide themselves, as everywhere in Cluster API.", fails: "user-before", first: []string{"l2cluster-network", "l2cluster-node-setup"}, last: "user-after", kubeadm: true},
-		"UserTwoFailed": {reason: "What fails after kubeadm does not take the node back.", fails: "user-after", first: []string{"l2cluster-network", "l2cluster-node-setup"}, last: "user-after", kubeadm: true},
+		"PackagesFail":  {reason: "A machine without kubeadm does not go on.", fails: "l2cluster-node:setup", first: []string{"l2cluster-network", "l2cluster-node:setup"}, last: "l2cluster-node:setup"},
+		"KubeadmFails":  {reason: "A machine that did not join is no success.", fails: "kubeadm", first: []string{"l2cluster-network", "l2cluster-node:setup"}, last: "user-after"},
+		"UserOneFails":  {reason: "The platform team's own commands decide themselves, as everywhere in Cluster API.", fails: "user-before", first: []string{"l2cluster-network", "l2cluster-node:setup"}, last: "user-after", kubeadm: true},
+		"UserTwoFailed": {reason: "What fails after kubeadm does not take the node back.", fails: "user-after", first: []string{"l2cluster-network", "l2cluster-node:setup"}, last: "user-after", kubeadm: true},
 	}
 	for role, data := range servers(t, c) {
 		config := boot(t, data)
@@ -290,11 +319,11 @@ func runCommands(t *testing.T, config Config, fails string) (ran []string, succe
 		}
 	}
 	for _, p := range programs {
-		status := 0
-		if p == fails {
-			status = 1
+		stub := fmt.Sprintf("#!/bin/sh\nran=%s\n", p)
+		if p == "l2cluster-node" {
+			stub += "ran=$ran:$1\n"
 		}
-		stub := fmt.Sprintf("#!/bin/sh\necho %s >>%s/ran\nexit %d\n", p, dir, status)
+		stub += fmt.Sprintf("echo $ran >>%s/ran\n[ $ran != '%s' ]\n", dir, fails)
 		if err := os.WriteFile(filepath.Join(dir, p), []byte(stub), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -389,27 +418,56 @@ func TestLeak(t *testing.T) {
 	}
 }
 
-// What the function's part of a server's user data may take, in bytes, without
-// what the platform team adds (field case C30). Control plane servers carry what
-// makes them answer at the cluster's endpoint, too.
-const (
-	workerBudget       = 16 << 10
-	controlPlaneBudget = 20 << 10
-)
-
-// size of our part of a role's user data: files as they travel and what Cluster
-// API writes around each.
+// size of our part of a role's user data, in bytes: what Cluster API writes of its
+// files and commands.
 func size(c Cluster, role string) int {
-	const around = 100
 	out := 0
 	for _, f := range composedFiles(c, role) {
-		content, _ := f["content"].(string)
 		path, _ := f["path"].(string)
-		out += len(content) + len(path) + around
+		permissions, _ := f["permissions"].(string)
+		encoding, _ := f["encoding"].(string)
+		content, _ := f["content"].(string)
+		out += bootstrap.Encoded{Path: path, Permissions: permissions, Encoding: encoding, Content: content}.Size()
+	}
+	for _, command := range composedCommands(c, role) {
+		out += bootstrap.CommandSize(command)
 	}
 	return out
 }
 
+// bootstrapped is the size of what the bootstrap provider makes for a role, in
+// bytes.
+func bootstrapped(t *testing.T, c Cluster, role string) int {
+	t.Helper()
+	assemble := map[string]func() ([]byte, error){
+		"first": c.bootstrapFirst, "joining": c.bootstrapJoining,
+		"worker": func() ([]byte, error) { return c.bootstrapWorker("general") },
+	}[role]
+	data, err := assemble()
+	if err != nil {
+		t.Fatalf("%s: %v", role, err)
+	}
+	return len(data)
+}
+
+// without is that size without our part.
+func without(t *testing.T, c Cluster, role string) int {
+	t.Helper()
+	bare := Cluster{Endpoint: c.Endpoint, APIKey: c.APIKey, BalancerID: c.BalancerID}
+	for _, o := range c.Objects {
+		o = runtime.DeepCopyJSON(o)
+		for _, config := range []map[string]any{within(o, "spec", "kubeadmConfigSpec"), within(o, "spec", "template", "spec")} {
+			for _, part := range []string{"files", "preKubeadmCommands", "postKubeadmCommands"} {
+				delete(config, part)
+			}
+		}
+		bare.Objects = append(bare.Objects, o)
+	}
+	return bootstrapped(t, bare, role)
+}
+
+// TestSize compares the sizes that the function reckons with to those of what
+// Cluster API writes, and every role of every cluster with the budget.
 func TestSize(t *testing.T) {
 	for name, tc := range scenarios {
 		if name == "ManyCommands" {
@@ -417,15 +475,14 @@ func TestSize(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			c := expand(t, parse(t, tc.claim), parse(t, tc.input))
-			for role, data := range servers(t, c) {
-				budget := controlPlaneBudget
-				if role == "worker" {
-					budget = workerBudget
+			for _, role := range []string{"first", "joining", "worker"} {
+				whole, ours := bootstrapped(t, c, role), size(c, role)
+				t.Logf("%s: %d bytes, %d of them ours", role, whole, ours)
+				if got := whole - without(t, c, role); got != ours {
+					t.Errorf("%s: our part has %d bytes, and is taken for %d", role, got, ours)
 				}
-				got := size(c, role)
-				t.Logf("%s: %d bytes, %d of them ours", role, len(data), got)
-				if got > budget {
-					t.Errorf("%s: our part has %d bytes, and the budget is %d", role, got, budget)
+				if ours > bootstrap.Budget {
+					t.Errorf("%s: our part has %d bytes, and the budget is %d", role, ours, bootstrap.Budget)
 				}
 			}
 		})
@@ -433,36 +490,51 @@ func TestSize(t *testing.T) {
 }
 
 // TestGrowth says that user data grows little with networks and not at all with
-// machines.
+// machines, and that a cluster with eight networks is within the budget whatever
+// makes its endpoint reachable.
 func TestGrowth(t *testing.T) {
-	sized := func(networks, replicas int) int {
-		var list, ports []any
-		for i := range networks {
-			name := fmt.Sprintf("net-%d", i)
-			var routes []any
-			for r := range 4 {
-				routes = append(routes, map[string]any{"destination": fmt.Sprintf("172.%d.%d.0/24", 16+r, i), "gateway": fmt.Sprintf("10.60.%d.1", i)})
+	for _, vip := range []string{"CPEM", "EMLB"} {
+		t.Run(vip, func(t *testing.T) {
+			one, eight, many := expandMany(t, vip, 1, 2), expandMany(t, vip, 8, 2), expandMany(t, vip, 1, 200)
+			for _, role := range []string{"first", "joining", "worker"} {
+				before, after := size(one, role), size(eight, role)
+				t.Logf("%s: one network %d bytes, eight %d", role, before, after)
+				if growth := (after - before) / 7; growth >= 1<<10 {
+					t.Errorf("%s: each network adds %d bytes, want less than 1024", role, growth)
+				}
+				if after > bootstrap.Budget {
+					t.Errorf("%s: with eight networks our part has %d bytes, and the budget is %d", role, after, bootstrap.Budget)
+				}
+				if got := size(many, role); got != before {
+					t.Errorf("%s: with 200 machines: got %d bytes, want %d as with two", role, got, before)
+				}
 			}
-			list = append(list, map[string]any{
-				"name": name, "vxlan": 1000 + i, "ipAddresses": []any{fmt.Sprintf("10.60.%d.0/24", i)}, "routes": routes,
-			})
-			ports = append(ports, map[string]any{"name": name})
+		})
+	}
+}
+
+// expandMany expands a cluster with that many networks, with four routes each, on
+// all of its machines.
+func expandMany(t *testing.T, vip string, networks, replicas int) Cluster {
+	t.Helper()
+	var list, ports []any
+	for i := range networks {
+		name := fmt.Sprintf("net-%d", i)
+		var routes []any
+		for r := range 4 {
+			routes = append(routes, map[string]any{"destination": fmt.Sprintf("172.%d.%d.0/24", 16+r, i), "gateway": fmt.Sprintf("10.60.%d.1", i)})
 		}
-		bond := []any{map[string]any{"name": "bond0", "networks": ports}}
-		pool := map[string]any{"name": "general", "machineType": "m", "os": "ubuntu_22_04", "replicas": replicas, "ports": bond}
-		return size(expand(t, map[string]any{"spec": map[string]any{
-			"networks": list, "controlPlane": map[string]any{"ports": bond}, "workers": []any{pool},
-			"clusterNetwork": map[string]any{"services": map[string]any{"cidrBlocks": []any{"192.169.0.0/16"}}},
-		}}, nil), "worker")
+		list = append(list, map[string]any{
+			"name": name, "vxlan": 1000 + i, "ipAddresses": []any{fmt.Sprintf("10.60.%d.0/24", i)}, "routes": routes,
+		})
+		ports = append(ports, map[string]any{"name": name})
 	}
-	one, eight := sized(1, 2), sized(8, 2)
-	t.Logf("one network: %d bytes, eight: %d", one, eight)
-	if growth := (eight - one) / 7; growth >= 1<<10 {
-		t.Errorf("each network adds %d bytes, want less than 1024", growth)
-	}
-	if many := sized(1, 200); many != one {
-		t.Errorf("200 machines: got %d bytes, want %d as for two", many, one)
-	}
+	bond := []any{map[string]any{"name": "bond0", "networks": ports}}
+	pool := map[string]any{"name": "general", "machineType": "m", "os": "ubuntu_22_04", "replicas": replicas, "ports": bond}
+	return expand(t, map[string]any{"spec": map[string]any{
+		"vipManager": vip, "networks": list, "controlPlane": map[string]any{"ports": bond}, "workers": []any{pool},
+		"clusterNetwork": map[string]any{"services": map[string]any{"cidrBlocks": []any{"192.169.0.0/16"}}},
+	}}, nil)
 }
 
 func TestParseRefuses(t *testing.T) {

@@ -9,12 +9,11 @@ import (
 	"github.com/l2cluster/function-l2cluster/fn/osnet/node"
 )
 
-//go:generate go run ./assemble
-//go:generate go run ../../bootstrap/internal/pack assembled/ifupdown.py
-//go:generate go run ../../bootstrap/internal/pack assembled/netplan.py
-//go:generate go run ../../bootstrap/internal/pack assembled/networkd.py
-//go:generate go run ../../bootstrap/internal/pack assembled/networkmanager.py
-//go:generate go run ../../bootstrap/internal/pack assembled/handover.py
+//go:generate go run -C ../../../test/tools/pack . -in fn/osnet/script assembled/ifupdown.py parts/machine.py parts/wanted.py parts/ifupdown.py parts/main.py
+//go:generate go run -C ../../../test/tools/pack . -in fn/osnet/script assembled/netplan.py parts/machine.py parts/wanted.py parts/networkd.py parts/netplan.py parts/main.py
+//go:generate go run -C ../../../test/tools/pack . -in fn/osnet/script assembled/networkd.py parts/machine.py parts/wanted.py parts/networkd.py parts/main.py
+//go:generate go run -C ../../../test/tools/pack . -in fn/osnet/script assembled/networkmanager.py parts/machine.py parts/wanted.py parts/networkmanager.py parts/main.py
+//go:generate go run -C ../../../test/tools/pack . -in fn/osnet/script assembled/handover.py parts/handover.py
 
 //go:embed assembled
 var assembled embed.FS

@@ -13,41 +13,19 @@ import (
 	"github.com/l2cluster/function-l2cluster/fn/spec"
 )
 
-//go:generate go run ../../bootstrap/internal/pack node/ssh-keys.sh
-//go:generate go run ../../bootstrap/internal/pack node/endpoint.sh
-//go:generate go run ../../bootstrap/internal/pack node/cloud-controller.sh
-//go:generate go run ../../bootstrap/internal/pack node/kube-vip.py
+//go:generate go run -C ../../../test/tools/pack . -in fn/platform/equinix/node -plain assembled/endpoint.sh parts/control-plane.sh parts/endpoint.sh
+//go:generate go run -C ../../../test/tools/pack . -in fn/platform/equinix/node -plain assembled/kube-vip.sh parts/control-plane.sh parts/kube-vip.sh
+//go:generate go run -C ../../../test/tools/pack . -in fn/platform/equinix/node -plain assembled/cloud-controller.sh parts/cloud-controller.sh
 
-// The programs that servers run, and the same compressed for their user data.
+// Orders that the node script of control plane servers obeys: those of the VIP
+// manager, and the cloud controller's, which lean on what the former share.
 var (
-	//go:embed node/ssh-keys.sh
-	sshKeysScript string
-	//go:embed node/ssh-keys.sh.gz
-	sshKeysPacked []byte
-	//go:embed node/endpoint.sh
-	endpointScript string
-	//go:embed node/endpoint.sh.gz
-	endpointPacked []byte
-	//go:embed node/endpoint.service
-	endpointUnit string
-	//go:embed node/cloud-controller.sh
-	cloudControllerScript string
-	//go:embed node/cloud-controller.sh.gz
-	cloudControllerPacked []byte
-	//go:embed node/kube-vip.py
-	kubeVIPScript string
-	//go:embed node/kube-vip.py.gz
-	kubeVIPPacked []byte
-	//go:embed node/bgp-routes.service
-	bgpRoutesUnit string
-)
-
-// Where the programs lie on a server.
-const (
-	sshKeysPath         = "/usr/local/sbin/l2cluster-ssh-keys"
-	endpointPath        = "/usr/local/sbin/l2cluster-endpoint"
-	cloudControllerPath = "/usr/local/sbin/l2cluster-cloud-controller"
-	kubeVIPPath         = "/usr/local/sbin/l2cluster-kube-vip"
+	//go:embed node/assembled/endpoint.sh
+	endpointOrders string
+	//go:embed node/assembled/kube-vip.sh
+	kubeVIPOrders string
+	//go:embed node/assembled/cloud-controller.sh
+	cloudControllerOrders string
 )
 
 // Placeholders that the infrastructure provider fills in the user data of
@@ -99,7 +77,9 @@ func kubelet(c infra.Cluster) bootstrap.Bootstrap {
 }
 
 // sshKeys lets the claim's keys in. The infrastructure provider has a field for
-// them and, up to v0.9.0, never sends it.
+// them and, up to v0.9.0, never sends it. The claim's rules permit nothing in a
+// key that a template engine reads, so keys travel as they are: in base64 they
+// would take a third more.
 func sshKeys(keys []string) bootstrap.Bootstrap {
 	if len(keys) == 0 {
 		return bootstrap.Bootstrap{}
@@ -108,71 +88,30 @@ func sshKeys(keys []string) bootstrap.Bootstrap {
 	for _, key := range set(keys) {
 		fmt.Fprintln(&text, key)
 	}
-	return bootstrap.Bootstrap{
-		Files: []osnet.File{
-			{Path: "/etc/l2cluster/authorized_keys", Permissions: "0600", Content: text.String()},
-			{Path: sshKeysPath, Permissions: "0755", Content: sshKeysScript, Gzip: sshKeysPacked},
-		},
-		PreKubeadm: []string{sshKeysPath},
-	}
-}
-
-// endpointFile is the control plane's address, as the infrastructure provider
-// reserved it.
-func endpointFile() osnet.File {
-	return osnet.File{
-		Path: "/etc/l2cluster/endpoint", Permissions: "0644",
-		Content: endpointPlaceholder + "\n", Live: true,
-	}
+	return bootstrap.Bootstrap{Files: []osnet.File{
+		{Path: bootstrap.AuthorizedKeysPath, Permissions: "0600", Content: text.String(), Live: true},
+	}}
 }
 
 // endpointBootstrap makes a control plane server answer at the control plane's
 // address, in the way of the cluster's VIP manager.
 func endpointBootstrap(c infra.Cluster) (bootstrap.Bootstrap, error) {
-	script := osnet.File{Path: endpointPath, Permissions: "0755", Content: endpointScript, Gzip: endpointPacked}
+	orders, arguments, then := endpointOrders, " '"+endpointPlaceholder+"'", "keep"
 	switch c.Spec.VIPManager {
 	case spec.CPEM:
-		unit := osnet.File{
-			Path: "/etc/systemd/system/l2cluster-endpoint.service", Permissions: "0644", Content: endpointUnit,
-		}
-		return bootstrap.Bootstrap{
-			Files:       []osnet.File{endpointFile(), script, unit},
-			PreKubeadm:  []string{endpointPath + " first || exit 1"},
-			PostKubeadm: []string{endpointPath + " keep"},
-		}, nil
 	case spec.EMLB:
-		return bootstrap.Bootstrap{
-			Files:       []osnet.File{endpointFile(), script},
-			PreKubeadm:  []string{endpointPath + " first || exit 1"},
-			PostKubeadm: []string{endpointPath + " release"},
-		}, nil
+		then = "release"
 	case spec.KubeVIP:
-		return kubeVIP(c)
+		orders = kubeVIPOrders
+		arguments += fmt.Sprintf(" '%s/metadata' '%s'",
+			strings.TrimRight(c.Input.Equinix.MetadataURL, "/"), c.Input.Equinix.KubeVIP.Image)
 	default:
 		return bootstrap.Bootstrap{}, fmt.Errorf("unknown VIP manager %q", c.Spec.VIPManager)
 	}
-}
-
-func kubeVIP(c infra.Cluster) (bootstrap.Bootstrap, error) {
-	config, err := json.Marshal(struct {
-		Image    string `json:"image"`
-		Metadata string `json:"metadata"`
-	}{
-		Image:    c.Input.Equinix.KubeVIP.Image,
-		Metadata: strings.TrimRight(c.Input.Equinix.MetadataURL, "/") + "/metadata",
-	})
-	if err != nil {
-		return bootstrap.Bootstrap{}, fmt.Errorf("cannot write kube-vip's settings: %w", err)
-	}
 	return bootstrap.Bootstrap{
-		Files: []osnet.File{
-			endpointFile(),
-			{Path: "/etc/l2cluster/kube-vip.json", Permissions: "0644", Content: string(config) + "\n"},
-			{Path: kubeVIPPath, Permissions: "0755", Content: kubeVIPScript, Gzip: kubeVIPPacked},
-			{Path: "/etc/systemd/system/l2cluster-bgp-routes.service", Permissions: "0644", Content: bgpRoutesUnit},
-		},
-		PreKubeadm:  []string{kubeVIPPath + " first || exit 1"},
-		PostKubeadm: []string{kubeVIPPath + " keep"},
+		Orders:      []string{orders},
+		PreKubeadm:  []string{bootstrap.NodeScriptPath + " first" + arguments + " || exit 1"},
+		PostKubeadm: []string{bootstrap.NodeScriptPath + " " + then},
 	}, nil
 }
 
@@ -194,9 +133,9 @@ func cloudController(c infra.Cluster) (bootstrap.Bootstrap, error) {
 	}
 	out.Files = []osnet.File{
 		{Path: "/etc/l2cluster/cloud-controller-secret.yaml", Permissions: "0600", Content: secret, Live: true},
-		{Path: cloudControllerPath, Permissions: "0755", Content: cloudControllerScript, Gzip: cloudControllerPacked},
 	}
-	out.PostKubeadm = []string{cloudControllerPath + " '" + c.Input.Equinix.CloudController.ManifestURL + "'"}
+	out.Orders = []string{cloudControllerOrders}
+	out.PostKubeadm = []string{bootstrap.NodeScriptPath + " controller '" + c.Input.Equinix.CloudController.ManifestURL + "'"}
 	return out, nil
 }
 
@@ -214,7 +153,7 @@ func cloudControllerSecret(c infra.Cluster) (string, error) {
 		// The address that CPEM moves between control plane servers. It asks a
 		// server for its health at its own address, not at the one that every
 		// server has on its loopback interface.
-		config["eipTag"] = "cluster-api-provider-packet:cluster-id:" + c.Name
+		config["eipTag"] = elasticIPTag(c.Name)
 		config["eipHealthCheckUseHostIP"] = true
 	}
 	text, err := json.Marshal(config)
@@ -223,9 +162,7 @@ func cloudControllerSecret(c infra.Cluster) (string, error) {
 	}
 	return `apiVersion: v1
 kind: Secret
-metadata:
-  name: metal-cloud-config
-  namespace: kube-system
+metadata: {name: metal-cloud-config, namespace: kube-system}
 stringData:
   cloud-sa.json: |
     ` + string(text) + "\n", nil

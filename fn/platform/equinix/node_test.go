@@ -1,9 +1,6 @@
 package equinix
 
 import (
-	"bytes"
-	"compress/gzip"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -16,6 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"sigs.k8s.io/yaml"
+
+	"github.com/l2cluster/function-l2cluster/fn/bootstrap"
 )
 
 // host is a folder that a server's program takes for its disk, and the commands
@@ -76,28 +76,29 @@ func (h host) calls(t *testing.T) []string {
 	return strings.FieldsFunc(calls, func(r rune) bool { return r == '\n' })
 }
 
-// run a program of the package.
-func (h host) run(t *testing.T, program string, args ...string) error {
+// run the node script that obeys the orders, with arguments.
+func (h host) run(t *testing.T, orders string, args ...string) error {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), filepath.Join("node", program), args...)
-	if strings.HasSuffix(program, ".sh") {
-		cmd = exec.CommandContext(t.Context(), "sh", append([]string{filepath.Join("node", program)}, args...)...)
+	script, err := bootstrap.NodeScript("image", orders, cloudControllerOrders)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if strings.HasSuffix(program, ".py") {
-		cmd = exec.CommandContext(t.Context(), "python3", append([]string{filepath.Join("node", program)}, args...)...)
-	}
+	h.write(t, "node.sh", script, 0o600)
+	cmd := exec.CommandContext(t.Context(), "sh", append([]string{filepath.Join(h.root, "node.sh")}, args...)...)
 	cmd.Env = []string{
 		"PATH=" + filepath.Join(h.root, "bin") + ":" + os.Getenv("PATH"),
 		"L2CLUSTER_ROOT=" + h.root, "L2CLUSTER_TRIES=3", "L2CLUSTER_PAUSE=0",
 	}
 	out, err := cmd.CombinedOutput()
-	t.Logf("%s %v: %v\n%s", program, args, err, out)
+	t.Logf("%v: %v\n%s", args, err, out)
 	return err
 }
 
 const endpointOK = "etc/l2cluster/endpoint"
 
 func TestEndpoint(t *testing.T) {
+	address := []string{"147.75.0.9"}
+	starts := map[string]string{"run/kubeadm/kubeadm.yaml": ""}
 	first := map[string]string{endpointOK: "147.75.0.9\n", "run/kubeadm/kubeadm.yaml": ""}
 	joins := map[string]string{endpointOK: "147.75.0.9\n"}
 	add, remove := "ip address replace 147.75.0.9/32 dev lo", "ip address delete 147.75.0.9/32 dev lo"
@@ -111,11 +112,12 @@ func TestEndpoint(t *testing.T) {
 		files   map[string]string
 		refused []string
 		order   string
+		address []string
 		calls   []string
 		fails   bool
 	}{
-		"FirstStarts":      {reason: "kubeadm init reaches the endpoint on this server.", files: first, order: "first", calls: []string{add}},
-		"FirstJoins":       {reason: "kubeadm join must reach the others.", files: joins, order: "first"},
+		"FirstStarts":      {reason: "kubeadm init reaches the endpoint on this server.", files: starts, order: "first", address: address, calls: []string{add}},
+		"FirstJoins":       {reason: "kubeadm join must reach the others.", order: "first", address: address},
 		"Keep":             {reason: "After kubeadm the address stays, also after a boot.", files: joins, order: "keep", calls: append([]string{own}, enable...)},
 		"KeepWithoutAPI":   {reason: "An API server that never answers is waited for a limited time.", files: joins, refused: []string{own}, order: "keep", calls: append([]string{own, own, own}, enable...)},
 		"Up":               {reason: "The unit adds the address.", files: joins, order: "up", calls: []string{add}},
@@ -124,14 +126,15 @@ func TestEndpoint(t *testing.T) {
 		"ReleaseJoined":    {reason: "Only the server that started the cluster has it.", files: joins, order: "release"},
 		"ReleaseTwice":     {reason: "Once it is gone there is nothing to do.", files: first, refused: []string{remove}, order: "release", calls: []string{remove}},
 		"NoEndpoint":       {reason: "Without an endpoint nothing is done.", order: "first", fails: true},
-		"UnfilledEndpoint": {reason: "A placeholder without a value is no address.", files: map[string]string{endpointOK: "<no value>\n"}, order: "first", fails: true},
+		"NoFirst":          {reason: "Without the first order nothing is known.", order: "keep", fails: true},
+		"UnfilledEndpoint": {reason: "A placeholder without a value is no address.", order: "first", address: []string{"<no value>"}, fails: true},
 		"UnknownOrder":     {reason: "A typo is not taken for an order.", files: joins, order: "frist", fails: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t, tc.files)
 			h.write(t, "refused", strings.Join(tc.refused, "\n")+"\n", 0o600)
-			err := h.run(t, "endpoint.sh", tc.order)
+			err := h.run(t, endpointOrders, append([]string{tc.order}, tc.address...)...)
 			if (err != nil) != tc.fails {
 				t.Errorf("%s\ngot error %v, want one: %t", tc.reason, err, tc.fails)
 			}
@@ -146,7 +149,7 @@ func TestEndpoint(t *testing.T) {
 func TestEndpointTouchesOnlyLoopback(t *testing.T) {
 	for _, order := range []string{"first", "keep", "up", "release", "keep"} {
 		h := newHost(t, map[string]string{endpointOK: "147.75.0.9", "run/kubeadm/kubeadm.yaml": ""})
-		if err := h.run(t, "endpoint.sh", order); err != nil {
+		if err := h.run(t, endpointOrders, order, "147.75.0.9"); err != nil {
 			t.Errorf("%s: %v", order, err)
 		}
 		for _, call := range h.calls(t) {
@@ -183,7 +186,7 @@ func TestCloudController(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t, tc.files)
 			h.write(t, "refused", strings.ReplaceAll(strings.Join(tc.refused, "\n"), "/etc", h.root+"/etc")+"\n", 0o600)
-			err := h.run(t, "cloud-controller.sh", "https://example.org/d.yaml")
+			err := h.run(t, endpointOrders, "controller", "https://example.org/d.yaml")
 			if (err != nil) != tc.fails {
 				t.Errorf("%s\ngot error %v, want one: %t", tc.reason, err, tc.fails)
 			}
@@ -192,36 +195,6 @@ func TestCloudController(t *testing.T) {
 			}
 			if got := h.read(t, secret); got != tc.left {
 				t.Errorf("%s\nthe Secret's file holds %q, want %q", tc.reason, got, tc.left)
-			}
-		})
-	}
-}
-
-func TestSSHKeys(t *testing.T) {
-	const allowed = "root/.ssh/authorized_keys"
-	cases := map[string]struct {
-		reason string
-		before string
-		want   string
-	}{
-		"None":       {reason: "A server without keys gets the claim's.", want: "ssh-ed25519 A a\nssh-ed25519 B b\n"},
-		"Others":     {reason: "Keys that are there stay.", before: "ssh-rsa X x\nssh-ed25519 B b\n", want: "ssh-rsa X x\nssh-ed25519 B b\nssh-ed25519 A a\n"},
-		"NoLastLine": {reason: "A last line without its end is not spoiled.", before: "ssh-rsa X x", want: "ssh-rsa X x\nssh-ed25519 A a\nssh-ed25519 B b\n"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			files := map[string]string{"etc/l2cluster/authorized_keys": "ssh-ed25519 A a\nssh-ed25519 B b\n"}
-			if tc.before != "" {
-				files[allowed] = tc.before
-			}
-			h := newHost(t, files)
-			for range 2 {
-				if err := h.run(t, "ssh-keys.sh"); err != nil {
-					t.Fatal(err)
-				}
-				if got := h.read(t, allowed); got != tc.want {
-					t.Errorf("%s\ngot %q, want %q", tc.reason, got, tc.want)
-				}
 			}
 		})
 	}
@@ -259,7 +232,7 @@ func TestKubeVIP(t *testing.T) {
 		"Routes":      {reason: "The unit only adds routes.", order: "routes", metadata: []string{withBGP}, calls: routes},
 		"Later":       {reason: "The session may take a while.", order: "routes", metadata: []string{"oops", `{"bgp_neighbors": null}`, withBGP}, calls: routes},
 		"Never":       {reason: "It does not wait for ever.", order: "routes", metadata: []string{`{"bgp_neighbors": []}`}, fails: true},
-		"Unfilled":    {reason: "A placeholder without a value is no address.", order: "keep", metadata: []string{withBGP}, endpoint: "<no value>", calls: routes, fails: true},
+		"Unfilled":    {reason: "A placeholder without a value is no address.", order: "first", starts: true, metadata: []string{withBGP}, endpoint: "<no value>", fails: true},
 		"Password":    {reason: "A password that kube-vip would misread is refused.", order: "keep", metadata: []string{strings.Replace(withBGP, "secret", "se:cret", 1)}, calls: routes, fails: true},
 		"Typo":        {reason: "A typo is not taken for an order.", order: "kepp", metadata: []string{withBGP}, fails: true},
 	}
@@ -271,19 +244,24 @@ func TestKubeVIP(t *testing.T) {
 				asked++
 			}))
 			t.Cleanup(server.Close)
-			files := map[string]string{
-				"etc/l2cluster/kube-vip.json": `{"image": "kube-vip:v0.8.1", "metadata": "` + server.URL + `/metadata"}`,
-				endpointOK:                    "147.75.0.9\n",
-			}
+			address := "147.75.0.9"
 			if tc.endpoint != "" {
-				files[endpointOK] = tc.endpoint
+				address = tc.endpoint
+			}
+			settings := []string{address, server.URL + "/metadata", "kube-vip:v0.8.1"}
+			files := map[string]string{}
+			args := []string{tc.order}
+			if tc.order == "first" {
+				args = append(args, settings...)
+			} else {
+				files[endpointOK] = strings.Join(settings, " ")
 			}
 			if tc.starts {
 				files["run/kubeadm/kubeadm.yaml"] = ""
 			}
 			h := newHost(t, files)
 			h.write(t, "refused", tc.refused+"\n", 0o600)
-			err := h.run(t, "kube-vip.py", tc.order)
+			err := h.run(t, kubeVIPOrders, args...)
 			if (err != nil) != tc.fails {
 				t.Errorf("%s\ngot error %v, want one: %t", tc.reason, err, tc.fails)
 			}
@@ -315,7 +293,7 @@ func checkPod(t *testing.T, manifest string) {
 			} `json:"containers"`
 		} `json:"spec"`
 	}
-	if err := json.Unmarshal([]byte(manifest), &pod); err != nil {
+	if err := yaml.Unmarshal([]byte(manifest), &pod); err != nil {
 		t.Fatalf("the manifest is not to be read: %v", err)
 	}
 	if len(pod.Spec.Containers) != 1 || !pod.Spec.HostNetwork || pod.Spec.Containers[0].Image != "kube-vip:v0.8.1" {
@@ -336,53 +314,139 @@ func checkPod(t *testing.T, manifest string) {
 	}
 }
 
-// The compressed programs hold what the plain ones do, and none holds what a
-// template engine on its way would take for its own.
-func TestPrograms(t *testing.T) {
-	programs := map[string]struct {
-		plain  string
-		packed []byte
+// Units run the program at every boot with what it was told.
+func TestUnits(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, withBGP) }))
+	t.Cleanup(server.Close)
+	cases := map[string]struct {
+		reason string
+		orders string
+		args   []string
+		unit   string
+		want   string
 	}{
-		"ssh-keys.sh":         {sshKeysScript, sshKeysPacked},
-		"endpoint.sh":         {endpointScript, endpointPacked},
-		"cloud-controller.sh": {cloudControllerScript, cloudControllerPacked},
-		"kube-vip.py":         {kubeVIPScript, kubeVIPPacked},
-		"endpoint.service":    {plain: endpointUnit},
-		"bgp-routes.service":  {plain: bgpRoutesUnit},
+		"Endpoint": {
+			reason: "The address is there before the kubelet.", orders: endpointOrders, args: []string{"keep"}, unit: "l2cluster-endpoint",
+			want: "[Unit]\nAfter=network.target\nBefore=kubelet.service\n[Service]\nType=oneshot\nRemainAfterExit=yes\n" +
+				"ExecStart=/usr/local/sbin/l2cluster-node up\n[Install]\nWantedBy=multi-user.target\n",
+		},
+		"KubeVIP": {
+			reason: "The peers can be reached once there is a network.", orders: kubeVIPOrders, args: []string{"keep"}, unit: "l2cluster-bgp-routes",
+			want: "[Unit]\nWants=network-online.target\nAfter=network-online.target\n[Service]\nType=oneshot\nRemainAfterExit=yes\n" +
+				"ExecStart=/usr/local/sbin/l2cluster-node routes\n[Install]\nWantedBy=multi-user.target\n",
+		},
 	}
-	for name, p := range programs {
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t, map[string]string{endpointOK: "147.75.0.9 " + server.URL + " kube-vip:v0.8.1"})
+			for range 2 {
+				if err := h.run(t, tc.orders, tc.args...); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(tc.want, h.read(t, "etc/systemd/system/"+tc.unit+".service")); diff != "" {
+					t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+				}
+			}
+			if left := h.read(t, "etc/l2cluster.part"); left != "" {
+				t.Errorf("%s\na part is left: %q", tc.reason, left)
+			}
+		})
+	}
+}
+
+// A BGP password is in kube-vip's manifest, and only root may read it.
+func TestKubeVIPManifestIsSecret(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, strings.Replace(withBGP, "secret", `se\"c'r$et \\`, 1))
+	}))
+	t.Cleanup(server.Close)
+	h := newHost(t, map[string]string{endpointOK: "147.75.0.9 " + server.URL + " kube-vip:v0.8.1"})
+	if err := h.run(t, kubeVIPOrders, "keep"); err != nil {
+		t.Fatal(err)
+	}
+	const manifest = "etc/kubernetes/manifests/l2cluster-kube-vip.yaml"
+	info, err := os.Stat(filepath.Join(h.root, manifest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := info.Mode().Perm(); got != 0o600 {
+		t.Errorf("the manifest's permissions: got %o, want 600", got)
+	}
+	var pod struct {
+		Spec struct {
+			Containers []struct {
+				Env []struct{ Name, Value string }
+			}
+		}
+	}
+	if err := yaml.Unmarshal([]byte(h.read(t, manifest)), &pod); err != nil {
+		t.Fatal(err)
+	}
+	want := `169.254.255.1:65530:se"c'r$et \:true,169.254.255.2:65530:se"c'r$et \:true`
+	for _, e := range pod.Spec.Containers[0].Env {
+		if e.Name == "bgp_peers" && e.Value != want {
+			t.Errorf("the peers: got %q, want %q", e.Value, want)
+		}
+	}
+}
+
+// None of the orders holds what a template engine on its way would take for its
+// own.
+func TestOrdersHoldNoTemplate(t *testing.T) {
+	for name, orders := range map[string]string{"endpoint": endpointOrders, "kube-vip": kubeVIPOrders, "cloud-controller": cloudControllerOrders} {
 		for _, opener := range []string{"{{", "{%", "{#"} {
-			if strings.Contains(p.plain, opener) {
+			if strings.Contains(orders, opener) {
 				t.Errorf("%s contains %q", name, opener)
 			}
 		}
-		if p.packed == nil {
-			continue
+	}
+}
+
+// The committed orders are what go generate makes of their parts.
+func TestOrdersAreFresh(t *testing.T) {
+	for orders, parts := range map[*string][]string{
+		&endpointOrders: {"control-plane", "endpoint"}, &kubeVIPOrders: {"control-plane", "kube-vip"}, &cloudControllerOrders: {"cloud-controller"},
+	} {
+		var want strings.Builder
+		for line := range strings.Lines(source(t, parts...)) {
+			line = strings.TrimLeft(line, "\t")
+			if line != "\n" && !strings.HasPrefix(line, "#") {
+				want.WriteString(line)
+			}
 		}
-		r, err := gzip.NewReader(bytes.NewReader(p.packed))
-		if err != nil {
-			t.Fatalf("%s.gz: %v", name, err)
-		}
-		b, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatalf("%s.gz: %v", name, err)
-		}
-		if string(b) != p.plain {
-			t.Errorf("%s.gz is stale: run go generate", name)
+		if diff := cmp.Diff(want.String(), *orders); diff != "" {
+			t.Errorf("orders of %v are stale, run go generate: -want, +got:\n%s", parts, diff)
 		}
 	}
+}
+
+// source of orders, with its comments.
+func source(t *testing.T, parts ...string) string {
+	t.Helper()
+	var out strings.Builder
+	for _, part := range parts {
+		b, err := os.ReadFile(filepath.Join("node/parts", part+".sh"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.Write(b)
+	}
+	return out.String()
 }
 
 func TestShellcheck(t *testing.T) {
 	if _, err := exec.LookPath("shellcheck"); err != nil {
 		t.Skip("shellcheck is not installed")
 	}
-	scripts, err := filepath.Glob("node/*.sh")
-	if err != nil || len(scripts) == 0 {
-		t.Fatalf("got scripts %v, error %v", scripts, err)
-	}
-	out, err := exec.CommandContext(t.Context(), "shellcheck", scripts...).CombinedOutput()
-	if err != nil {
-		t.Errorf("shellcheck: %v\n%s", err, out)
+	for _, vip := range []string{"endpoint", "kube-vip"} {
+		script, err := bootstrap.NodeScript("image", source(t, "control-plane", vip, "cloud-controller"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), "shellcheck", "-")
+		cmd.Stdin = strings.NewReader(script)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("shellcheck of %s: %v\n%s", vip, err, out)
+		}
 	}
 }

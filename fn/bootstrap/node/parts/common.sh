@@ -1,29 +1,47 @@
 #!/bin/sh
-# Prepares a server for kubeadm: swap, kernel modules, kernel settings and, unless
-# the image has them, containerd, kubelet, kubeadm and kubectl. A second run
-# changes nothing.
+# Obeys an order, which is a function order_NAME of this script, with the rest of
+# the arguments. Platforms add orders of their own. Carrying out an order twice
+# changes nothing more.
 #
-#   l2cluster-node-setup [VERSION REPOSITORY]
+#   l2cluster-node setup [VERSION REPOSITORY]
 #
-# VERSION is that of Kubernetes, for example v1.34.2; REPOSITORY is the base URL of
-# its packages, to which /v1.34/deb/ or /v1.34/rpm/ is added. Without them nothing
-# is installed.
+# setup prepares a server for kubeadm: keys, swap, kernel modules, kernel settings
+# and, unless the image has them, containerd, kubelet, kubeadm and kubectl. VERSION
+# is that of Kubernetes, for example v1.34.2; REPOSITORY is the base URL of its
+# packages, to which /v1.34/deb/ or /v1.34/rpm/ is added. Without them nothing is
+# installed.
 set -eu
 
 # Tests run the script on a folder.
 root=${L2CLUSTER_ROOT:-}
 
 fail() {
-	echo "l2cluster-node-setup: $*" >&2
+	echo "l2cluster-node: $*" >&2
 	exit 1
 }
 
-# Puts standard input in place of a file, whole or not at all.
+# Puts standard input in place of a file below /etc, whole or not at all. It is
+# written outside of the file's folder, since some folders are watched.
 replace() {
-	mkdir -p "$(dirname "$1")"
-	cat >"$1.l2cluster"
-	chmod 0644 "$1.l2cluster"
-	mv "$1.l2cluster" "$1"
+	mkdir -p "${1%/*}"
+	cat >"$root/etc/l2cluster.part"
+	chmod "${2:-0644}" "$root/etc/l2cluster.part"
+	mv "$root/etc/l2cluster.part" "$1"
+}
+
+# Lets the keys in /etc/l2cluster/authorized_keys log in as root, beside those
+# that may already.
+ssh_keys() {
+	keys=$root/etc/l2cluster/authorized_keys
+	allowed=$root/root/.ssh/authorized_keys
+	[ -f "$keys" ] || return 0
+	mkdir -p "$root/root/.ssh"
+	: >>"$allowed"
+	# A last line without its end would swallow the first key.
+	[ -z "$(tail -c 1 "$allowed")" ] || echo >>"$allowed"
+	while read -r key; do
+		grep -qxF -e "$key" "$allowed" || echo "$key" >>"$allowed"
+	done <"$keys"
 }
 
 swap_off() {
@@ -48,5 +66,12 @@ kernel() {
 	END
 	modprobe -a overlay br_netfilter
 	sysctl -q -p "$root"/etc/sysctl.d/99-l2cluster*.conf
+}
+
+# What every server needs. It goes on without the keys.
+prepare() {
+	(umask 077 && ssh_keys) || echo "l2cluster-node: not all keys can log in" >&2
+	swap_off
+	kernel
 }
 

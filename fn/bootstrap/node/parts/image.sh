@@ -1,5 +1,7 @@
-swap_off
-kernel
-for program in kubeadm kubelet; do
-	command -v $program >/dev/null || fail "the image has no $program; without it nodePackages must be Packages"
-done
+order_setup() {
+	prepare
+	for program in kubeadm kubelet; do
+		command -v $program >/dev/null || fail "the image has no $program; without it nodePackages must be Packages"
+	done
+}
+

@@ -2,9 +2,6 @@
 limit=${L2CLUSTER_TIME_LIMIT:-900}
 pause=${L2CLUSTER_PAUSE:-10}
 
-version=$1
-repository=$2
-
 # The uptime, in seconds: unlike the clock it does not jump while a server boots.
 now() {
 	read -r up _ </proc/uptime
@@ -18,7 +15,7 @@ retry() {
 		left=$((deadline - $(now)))
 		[ "$left" -gt 0 ] || fail "gave up after ${limit}s: $*"
 		timeout "$left" "$@" && return
-		echo "l2cluster-node-setup: failed, trying again: $*" >&2
+		echo "l2cluster-node: failed, trying again: $*" >&2
 		sleep "$pause"
 	done
 }

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-# Generated: the source with comments is in fn/osnet/script/parts of
-# https://github.com/l2cluster/function-l2cluster.
+# Source: https://github.com/l2cluster/function-l2cluster
 from __main__ import AFTER, BEFORE, Snapshot, answers, log, run
 import time
 SERVICE = "l2cluster-handover.service"

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-# Generated: the source with comments is in fn/osnet/script/parts of
-# https://github.com/l2cluster/function-l2cluster.
+# Source: https://github.com/l2cluster/function-l2cluster
 import argparse
 import fcntl
 import fnmatch

@@ -1,0 +1,18 @@
+#   l2cluster-node controller URL   after kubeadm: apply the cloud controller's
+#                                   manifest and Secret where the cluster starts
+order_controller() {
+	secret=$root/etc/l2cluster/cloud-controller-secret.yaml
+	export KUBECONFIG="$root/etc/kubernetes/admin.conf"
+	if starts; then
+		# Nobody needs the token on the disk once the cluster has it.
+		[ ! -f "$secret" ] || apply "$secret"
+		rm -f "$secret"
+		apply "$1"
+	fi
+	rm -f "$secret"
+}
+
+apply() {
+	persist 10 timeout 120 kubectl apply --server-side --force-conflicts --filename "$1" || fail "gave up applying $1"
+}
+

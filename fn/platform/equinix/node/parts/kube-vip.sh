@@ -1,0 +1,108 @@
+# kube-vip, which announces the endpoint over BGP:
+#
+#   l2cluster-node first ADDRESS METADATA IMAGE
+#                           before kubeadm: reach the BGP peers and, where the
+#                           cluster starts, run kube-vip
+#   l2cluster-node keep     after kubeadm: run kube-vip, and reach the peers at
+#                           every boot
+#   l2cluster-node routes   reach the peers
+
+# What the server's metadata says, once it has a BGP session for IPv4: the gateway
+# of its private block, behind which the peers answer; the peers; and kube-vip's
+# settings as JSON, the last of them empty for a password that it would misread.
+session() {
+	facts=$(python3 -c '
+import json, sys, urllib.request
+try:
+ with urllib.request.urlopen(sys.argv[1], timeout=10) as answer:
+  found = json.load(answer)
+except (OSError, ValueError) as error:
+ sys.exit(str(error))
+sessions = [n for n in found.get("bgp_neighbors") or [] if n.get("address_family") == 4]
+if not sessions or not sessions[0].get("peer_ips"):
+ sys.exit("the server has no BGP session for IPv4 yet")
+s = sessions[0]
+print(*[
+ a["gateway"] for a in found["network"]["addresses"]
+ if a.get("address_family") == 4 and not a.get("public") and a.get("gateway")
+][:1])
+print(*s["peer_ips"])
+print(json.dumps(s["customer_ip"]))
+print(json.dumps(str(s["customer_as"])))
+password = s.get("md5_enabled") and s.get("md5_password") or ""
+multihop = "true" if s.get("multihop") else "false"
+peers = [":".join([p, str(s["peer_as"]), password, multihop]) for p in s["peer_ips"]]
+print("" if set(",:/") & set(password) else json.dumps(",".join(peers)))
+' "$metadata")
+}
+
+order_routes() {
+	recall
+	persist 5 session || fail "gave up waiting for a BGP session for IPv4 in $metadata"
+	{
+		read -r gateway
+		read -r peers
+		read -r router
+		read -r as
+		read -r peering || :
+	} <<-END
+		$facts
+	END
+	[ -n "$gateway" ] || fail "the server has no private IPv4 gateway"
+	for peer in $peers; do
+		ip route replace "$peer/32" via "$gateway"
+	done
+}
+
+# kube-vip needs no leader here: every server announces the endpoint.
+pod() {
+	[ -n "$peering" ] || fail "kube-vip takes no BGP password with a comma, colon or slash"
+	(umask 077 && replace "$root/etc/kubernetes/manifests/l2cluster-kube-vip.yaml" 0600) <<-END
+		apiVersion: v1
+		kind: Pod
+		metadata: {name: kube-vip, namespace: kube-system}
+		spec:
+		  hostNetwork: true
+		  priorityClassName: system-node-critical
+		  hostAliases: [{ip: 127.0.0.1, hostnames: [kubernetes]}]
+		  volumes: [{name: kubeconfig, hostPath: {path: /etc/kubernetes/admin.conf}}]
+		  containers:
+		  - name: kube-vip
+		    image: "$image"
+		    imagePullPolicy: IfNotPresent
+		    args: [manager]
+		    securityContext: {capabilities: {add: [NET_ADMIN, NET_RAW]}}
+		    volumeMounts: [{name: kubeconfig, mountPath: /etc/kubernetes/admin.conf}]
+		    env:
+		    - {name: address, value: "$address"}
+		    - {name: port, value: "6443"}
+		    - {name: vip_interface, value: lo}
+		    - {name: vip_cidr, value: "32"}
+		    - {name: vip_subnet, value: "32"}
+		    - {name: vip_arp, value: "false"}
+		    - {name: cp_enable, value: "true"}
+		    - {name: cp_namespace, value: kube-system}
+		    - {name: bgp_enable, value: "true"}
+		    - {name: bgp_routerid, value: $router}
+		    - {name: bgp_as, value: $as}
+		    - {name: bgp_peers, value: $peering}
+	END
+}
+
+order_first() {
+	remember "$@"
+	order_routes
+	starts || return 0
+	# kubeadm gives the endpoint little time to answer, so the image comes
+	# before. Without it the kubelet still tries by itself.
+	(tries=3 && persist 5 timeout 300 crictl pull "$image") || :
+	pod
+}
+
+order_keep() {
+	order_routes
+	pod
+	at_boot l2cluster-bgp-routes.service "Wants=network-online.target
+After=network-online.target" routes
+}
+
