@@ -201,8 +201,10 @@ func objects(in Input) []Object {
 			come = append(come, k.object(Create, k.comes()))
 		case k.goes() != "" || k.unborn():
 			gone = append(gone, k.object(Delete, k.goes()))
+			out = append(out, k.changed()...)
 		default:
-			out = append(out, k.changes()...)
+			out = append(out, k.changed()...)
+			out = append(out, k.changing()...)
 		}
 	}
 	out = append(out, pairs(in, come, gone)...)
@@ -283,30 +285,40 @@ func (k keyed) unborn() bool {
 	return k.has(k.in.Goal.Before) && !k.has(k.in.Goal.After) && !k.has(k.in.Now.After) && !k.exists()
 }
 
-// changes of an object that stays: now, and what else it comes to.
-func (k keyed) changes() []Object {
-	var out []Object
+// changed is the object as it changes now, if it does.
+func (k keyed) changed() []Object {
 	before, after := k.in.Now.Before.Objects[k.key], k.in.Now.After.Objects[k.key]
 	if before == nil || after == nil {
 		return nil
 	}
 	// What is kept as it was observed does not change, however it was composed.
-	if kept := reflect.DeepEqual(after["spec"], k.in.Observed[k.key]["spec"]); !kept || k.in.Assumed {
-		if fields := Fields(before, after); len(fields) > 0 {
-			o := k.object(Change, Now)
-			o.Fields = fields
-			out = append(out, o)
-		}
+	if kept := reflect.DeepEqual(after["spec"], k.in.Observed[k.key]["spec"]); kept && !k.in.Assumed {
+		return nil
 	}
-	if fields := k.pending(after); len(fields) > 0 {
-		o := k.object(Change, Later)
-		o.Fields, o.Why = fields, waits
-		if slices.ContainsFunc(fields, func(f Field) bool { return f.Path == versionField }) {
-			o.Why = waitsForControlPlane
-		}
-		out = append(out, o)
+	return k.with(Now, Fields(before, after), "")
+}
+
+// changing is the object as it changes later, if it does.
+func (k keyed) changing() []Object {
+	after := k.in.Now.After.Objects[k.key]
+	if after == nil {
+		return nil
 	}
-	return out
+	fields, why := k.pending(after), waits
+	if slices.ContainsFunc(fields, func(f Field) bool { return f.Path == versionField }) {
+		why = waitsForControlPlane
+	}
+	return k.with(Later, fields, why)
+}
+
+// with is the object with fields that change, or nothing without any.
+func (k keyed) with(when When, fields []Field, why string) []Object {
+	if len(fields) == 0 {
+		return nil
+	}
+	o := k.object(Change, when)
+	o.Fields, o.Why = fields, why
+	return []Object{o}
 }
 
 // pending fields are those that the edit changes and that are not changed now.

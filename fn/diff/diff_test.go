@@ -131,6 +131,57 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// TestWhatFollows is about the ports of one machine, which follow from what was
+// observed: they change when something else has come to be.
+func TestWhatFollows(t *testing.T) {
+	port := func(name string, vlans string) string {
+		return name + `: {kind: Port, metadata: {name: ` + name + `, labels: {l2cluster.io/machine: m}}, spec: {forProvider: {vlanIds: [` + vlans + `]}}}`
+	}
+	cases := map[string]struct {
+		reason                      string
+		before, after, then, toThen string
+		want                        []string
+	}{
+		"Nothing": {
+			reason: "what comes without the edit as well is not its doing",
+			before: port("bond0", ""), after: port("bond0", ""), then: port("bond0", "a"), toThen: port("bond0", "a"),
+		},
+		"Shrinks": {
+			reason: "a VLAN leaves at once",
+			before: port("bond0", "a, b"), after: port("bond0", "a"), then: port("bond0", "a, b"), toThen: port("bond0", "a"),
+			want: []string{"now change Port bond0"},
+		},
+		"Grows": {
+			reason: "a VLAN comes when it exists",
+			before: port("bond0", "a"), after: port("bond0", "a"), then: port("bond0", "a"), toThen: port("bond0", "a, b"),
+			want: []string{"later change Port bond0"},
+		},
+		"ShrinksAndGrows": {
+			reason: "one VLAN leaves at once, another comes later",
+			before: port("bond0", "a"), after: port("bond0", ""), then: port("bond0", "a"), toThen: port("bond0", "b"),
+			want: []string{"now change Port bond0", "later change Port bond0"},
+		},
+		"Moves": {
+			reason: "a VLAN leaves one port before it comes to another, whose port is made then",
+			before: port("bond0", "a"), after: port("bond0", ""), then: port("bond0", "a"), toThen: port("eth1", "a"),
+			want: []string{"now change Port bond0", "later delete Port bond0", "later create Port eth1"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			answer := func(text string) diff.Answer { return diff.Answer{Objects: objects(t, text)} }
+			got := diff.Compare(diff.Input{
+				Observed: objects(t, tc.before),
+				Now:      diff.Edit{Before: answer(tc.before), After: answer(tc.after)},
+				Then:     diff.Edit{Before: answer(tc.then), After: answer(tc.toThen)},
+			})
+			if d := cmp.Diff(tc.want, said(got.Objects)); d != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, d)
+			}
+		})
+	}
+}
+
 // said is what happens to each object.
 func said(list []diff.Object) []string {
 	var out []string
