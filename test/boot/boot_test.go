@@ -198,7 +198,7 @@ func (c cell) pings() []string {
 func (c cell) firstBoot(t *testing.T, m *lab.Machine, more ...string) {
 	boot(t, m, append(append([]string{"sleep 8", "snapshot end"}, c.pings()...), more...)...)
 	state(t, m, "1", "end", c.want)
-	if diff := cmp.Diff(succeeded(), events(m)); diff != "" {
+	if diff := cmp.Diff(succeeded(), reports(m.Read("1", "end", "events"))); diff != "" {
 		t.Errorf("events of the first boot: -want, +got:\n%s", diff)
 	}
 	if got := m.Read("kubeadm"); !strings.HasPrefix(got, "join --config /run/kubeadm/kubeadm-join-config.yaml") || strings.Count(got, "\n") != 1 {
