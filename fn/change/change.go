@@ -215,7 +215,17 @@ func (d differ) updated(c *Change, was, is map[string]any) {
 		if slices.ContainsFunc(c.Fields, func(f Field) bool { return f.Path == "spec.replicas" }) {
 			c.Effect, c.Why = Scales, "machines are added or removed"
 		}
-	case "Port", "Request":
+	case "Port":
+		c.reconfigures("spec.forProvider.")
+	case "Request":
+		c.reconfigures("spec.forProvider.payload.body")
+	}
+}
+
+// reconfigures a running server when a field of its own changes, and not one that
+// says how it is reached.
+func (c *Change) reconfigures(fields string) {
+	if slices.ContainsFunc(c.Fields, func(f Field) bool { return strings.HasPrefix(f.Path, fields) }) {
 		c.Effect, c.Why = Reconfigures, "its server goes on running"
 	}
 }

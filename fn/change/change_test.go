@@ -174,6 +174,15 @@ func TestBetween(t *testing.T) {
 			},
 			pools: map[string]change.Effect{},
 		},
+		"ProviderConfig": {
+			reason: "how a server is reached changes nothing about it",
+			edit:   func(o change.Objects) { set(o["machine-m1-port-bond0"], "other", "spec", "providerConfigRef", "name") },
+			want: []change.Change{{
+				Key: "machine-m1-port-bond0", Kind: "Port", Name: "m1-bond0", Action: change.Update, Machine: "m1",
+				Fields: []change.Field{{Path: "spec.providerConfigRef", After: `{"name":"other"}`}},
+			}},
+			pools: map[string]change.Effect{},
+		},
 		"PoolRemoved": {
 			reason: "with a deployment all its servers go",
 			edit:   func(o change.Objects) { delete(o, "pool-general") },

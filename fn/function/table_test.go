@@ -1,0 +1,356 @@
+package function_test
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/l2cluster/function-l2cluster/fn/change"
+	"github.com/l2cluster/function-l2cluster/fn/plan"
+	"github.com/l2cluster/function-l2cluster/fn/spec"
+	"github.com/l2cluster/function-l2cluster/input/v1beta1"
+)
+
+var update = flag.Bool("update", false, "write the table of docs/changes.md instead of comparing with it")
+
+// Effects of an edit, in the words of docs/changes.md.
+const (
+	nothing      = "nothing"
+	scales       = "scales"
+	rollsPool    = "rolls the pool"
+	rollsControl = "rolls the control plane"
+	rollsAll     = "rolls all on it"
+	another      = "another pool"
+	refused      = "refused"
+	newClaim     = "new claim"
+)
+
+// row says what an edit of one field does to a running cluster.
+type row struct {
+	field  string
+	effect string
+	// words for people.
+	words string
+	// value that the field gets, if it is no more than that.
+	value any
+	// given makes a cluster that has the field; edit changes it.
+	given, edit func(*living)
+}
+
+// set fields that a cluster must have for an edit to mean anything.
+func given(text string) func(*living) {
+	return func(l *living) { l.merge(text) }
+}
+
+// merge a part of a claim or of the input, under spec or input.
+func (l *living) merge(text string) {
+	l.t.Helper()
+	for name, v := range parse(l.t, text) {
+		if name == "input" {
+			mergeInto(l.input, v.(object))
+			continue
+		}
+		mergeInto(l.spec(), object{name: v})
+	}
+}
+
+// mergeInto an object: maps item by item, lists place by place.
+func mergeInto(o, more object) {
+	for name, v := range more {
+		o[name] = merged(o[name], v)
+	}
+}
+
+func merged(was, v any) any {
+	switch v := v.(type) {
+	case object:
+		m, ok := was.(object)
+		if !ok {
+			m = object{}
+		}
+		mergeInto(m, v)
+		return m
+	case []any:
+		list, _ := was.([]any)
+		list = slices.Clone(list)
+		for i, item := range v {
+			if i < len(list) {
+				list[i] = merged(list[i], item)
+				continue
+			}
+			list = append(list, item)
+		}
+		return list
+	default:
+		return v
+	}
+}
+
+// assign a value at a path such as spec.workers[].os: the first item of a list.
+func (l *living) assign(path string, v any) {
+	l.t.Helper()
+	root, rest, _ := strings.Cut(path, ".")
+	var at any = l.spec()
+	if root == "input" {
+		at = l.input
+	}
+	steps := strings.Split(rest, ".")
+	for i, step := range steps {
+		name, isList := strings.CutSuffix(step, "[]")
+		o := at.(object)
+		if i == len(steps)-1 {
+			o[name] = v
+			return
+		}
+		if isList {
+			at = o[name].([]any)[0]
+			continue
+		}
+		next, ok := o[name].(object)
+		if !ok {
+			next = object{}
+			o[name] = next
+		}
+		at = next
+	}
+}
+
+// goes on until nothing moves, everything replaced that was to be.
+func (l *living) settle() {
+	l.t.Helper()
+	for range 2 {
+		l.reconcile()
+		l.carriedOut()
+		l.progress("control-plane", 3, 3)
+		l.reconcile()
+		l.replaced()
+		l.carriedOut()
+	}
+}
+
+// effect of an edit on a running cluster, in the table's words, as far as an edit
+// of the field can have it.
+func (l *living) effect(edit func()) string {
+	l.t.Helper()
+	edit()
+	pools := map[string]change.Effect{}
+	for pass := range 2 {
+		out := l.run()
+		if message := fatal(out.Response); message != "" {
+			if strings.Contains(message, "make a new claim") {
+				return newClaim
+			}
+			return refused
+		}
+		changes := change.Onto(l.observed, desired(l.t, out))
+		for pool, e := range change.Pools(changes) {
+			pools[pool] = max(pools[pool], e)
+		}
+		for _, c := range changes {
+			if c.Kind == "Port" && c.Effect == change.Reconfigures && pass == 0 {
+				l.t.Errorf("port %s of a running server changes: %v", c.Name, c.Fields)
+			}
+		}
+		l.reconcile()
+		if len(l.machines) > 0 {
+			l.progress("control-plane", 3, 3)
+		}
+	}
+	cp, workers := pools[plan.ControlPlanePool], pools["general"]
+	switch {
+	case cp == change.Rolls && workers == change.Rolls:
+		return rollsAll
+	case cp == change.Rolls:
+		return rollsControl
+	case workers == change.Removes || l.observed[general] == nil:
+		return another
+	case workers == change.Rolls:
+		return rollsPool
+	case cp == change.Scales || workers == change.Scales:
+		return scales
+	default:
+		return nothing
+	}
+}
+
+// fieldsOf a type: the path of every field that is not made of others.
+func fieldsOf(t reflect.Type, path string) []string {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return fieldsOf(t.Elem(), path)
+	case reflect.Slice:
+		if below := fieldsOf(t.Elem(), path+"[]"); len(below) > 1 || below[0] != path+"[]" {
+			return below
+		}
+		return []string{path}
+	case reflect.Struct:
+		if t.PkgPath() != reflect.TypeFor[spec.Spec]().PkgPath() && t.PkgPath() != reflect.TypeFor[v1beta1.Input]().PkgPath() {
+			return []string{path}
+		}
+	default:
+		return []string{path}
+	}
+	var out []string
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name == "metadata" || f.Name == "TypeMeta":
+		case name == "":
+			out = append(out, fieldsOf(f.Type, path)...)
+		default:
+			out = append(out, fieldsOf(f.Type, path+"."+name)...)
+		}
+	}
+	return out
+}
+
+// TestEveryFieldHasARow: a new field of claim or input needs a row that says what
+// an edit of it does.
+func TestEveryFieldHasARow(t *testing.T) {
+	want := slices.Concat(fieldsOf(reflect.TypeFor[spec.Spec](), "spec"), fieldsOf(reflect.TypeFor[v1beta1.Input](), "input"))
+	got := make([]string, 0, len(rows()))
+	for _, r := range rows() {
+		got = append(got, r.field)
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("fields of the claim and the input, and rows of the table: -fields, +rows:\n%s", diff)
+	}
+}
+
+// TestEffects makes every edit of the table on a running cluster.
+func TestEffects(t *testing.T) {
+	for _, r := range rows() {
+		t.Run(strings.NewReplacer("[]", "", ".", "/").Replace(r.field), func(t *testing.T) {
+			if r.edit == nil && r.value == nil {
+				t.Skip("the only value that there is")
+			}
+			l := settled(t)
+			if r.given != nil {
+				r.given(l)
+			}
+			if r.given != nil && len(l.machines) > 0 {
+				l.settle()
+			}
+			edit := func() { l.assign(r.field, r.value) }
+			if r.edit != nil {
+				edit = func() { r.edit(l) }
+			}
+			if got := l.effect(edit); got != r.effect {
+				t.Errorf("an edit of %s: the table says %q, and what happens is %q", r.field, r.effect, got)
+			}
+		})
+	}
+}
+
+const (
+	guide = "../../docs/changes.md"
+	begin = "<!-- The table is written by go test ./fn/function -run TestChangesGuide -update. -->\n"
+	end   = "<!-- End of the table. -->\n"
+)
+
+// TestChangesGuide keeps the table in the guide as it is tested here.
+func TestChangesGuide(t *testing.T) {
+	b, err := os.ReadFile(guide)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(b), begin)
+	_, after, both := strings.Cut(rest, end)
+	if !ok || !both {
+		t.Fatalf("%s has no place for the table, between %q and %q", guide, begin, end)
+	}
+	want := before + begin + "\n" + table() + "\n" + end + after
+	if *update {
+		if err := os.WriteFile(guide, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(want, string(b)); diff != "" {
+		t.Errorf("%s: -want, +got (go test ./fn/function -run TestChangesGuide -update writes it):\n%s", guide, diff)
+	}
+	for effect := range maps.Keys(effects()) {
+		if !strings.Contains(before, "**"+effect+"**") {
+			t.Errorf("the guide does not say what %q means", effect)
+		}
+	}
+}
+
+// effects that there are.
+func effects() map[string]bool {
+	out := map[string]bool{}
+	for _, r := range rows() {
+		out[r.effect] = true
+	}
+	return out
+}
+
+func table() string {
+	var b strings.Builder
+	b.WriteString("| Field | An edit | More |\n| --- | --- | --- |\n")
+	for _, r := range rows() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r.field, r.effect, r.words)
+	}
+	return b.String()
+}
+
+// TestEditsThatRollNothing makes several edits in a row that roll nothing, as operators do,
+// and looks for any template that takes another name.
+func TestEditsThatRollNothing(t *testing.T) {
+	l := settled(t)
+	before := slices.Concat(templatesOf(l.observed, "general"), templatesOf(l.observed, "control-plane"))
+	n := 0
+	for round := range 3 {
+		for _, r := range rows() {
+			if r.effect != nothing || r.value == nil || r.given != nil {
+				continue
+			}
+			l.assign(r.field, varied(r.value, round))
+			got := l.reconcile()
+			after := slices.Concat(templatesOf(got, "general"), templatesOf(got, "control-plane"))
+			if diff := cmp.Diff(before, after); diff != "" {
+				t.Fatalf("an edit of %s rolls machines: -before, +after:\n%s", r.field, diff)
+			}
+			n++
+		}
+	}
+	const enough = 50
+	if n < enough {
+		t.Errorf("only %d edits, want at least %d", n, enough)
+	}
+}
+
+var digits = regexp.MustCompile(`[0-9]+$`)
+
+// varied is another value of the same kind for each round.
+func varied(v any, round int) any {
+	switch v := v.(type) {
+	case float64:
+		return v + float64(round%2)
+	case string:
+		return digits.ReplaceAllStringFunc(v, func(s string) string {
+			n, err := strconv.Atoi(s)
+			if err != nil {
+				return s
+			}
+			return strconv.Itoa(n + round)
+		})
+	default:
+		return v
+	}
+}
+
+// bare composes a cluster of which nothing exists yet.
+func (l *living) bare() { l.t.Helper(); l.reconcile() }
