@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // source says where a script's comments are.
@@ -58,8 +59,8 @@ func joinPython(texts []string) string {
 	return strings.Join(append(slices.Compact(imports), body...), "\n") + "\n"
 }
 
-// stripPython leaves out comments, documentation and empty lines, and indents by
-// one space instead of four.
+// stripPython leaves out comments, documentation and empty lines, indents by one
+// space instead of four, and leaves out the spaces that only readers need.
 func stripPython(text string) []string {
 	const quotes = `"""`
 	var out []string
@@ -74,8 +75,40 @@ func stripPython(text string) []string {
 			documentation = len(trimmed) == len(quotes) || !strings.HasSuffix(trimmed, quotes)
 		default:
 			indent := len(line) - len(strings.TrimLeft(line, " "))
-			out = append(out, strings.Repeat(" ", indent/4)+trimmed)
+			out = append(out, strings.Repeat(" ", indent/4)+tight(trimmed))
 		}
 	}
 	return out
+}
+
+// tight is a line of Python without the spaces that separate no words and are in
+// no string. A string ends on its line: our scripts have no others.
+func tight(line string) string {
+	var out []byte
+	quote := byte(0)
+	for i := 0; i < len(line); i++ {
+		c := line[i]
+		switch {
+		case quote == 0 && c == '#':
+			return string(append(out, line[i:]...))
+		case quote == 0 && c == ' ' && !(word(out[len(out)-1]) && word(line[i+1])):
+			continue
+		case quote == 0 && (c == '"' || c == '\''):
+			quote = c
+		case quote != 0 && c == '\\':
+			out = append(out, c)
+			i++
+		case c == quote:
+			quote = 0
+		}
+		out = append(out, line[i])
+	}
+	return string(out)
+}
+
+// word says whether a byte belongs to a name or a number, or begins or ends a
+// string, so that a space beside it may matter.
+func word(b byte) bool {
+	return b == '_' || b == '"' || b == '\'' || b >= utf8.RuneSelf ||
+		'0' <= b && b <= '9' || 'A' <= b && b <= 'Z' || 'a' <= b && b <= 'z'
 }

@@ -78,7 +78,7 @@ func TestPackParts(t *testing.T) {
 				"\"\"\"What it does.\n\nAnd how.\n\"\"\"\nimport os\n\nX = \"\"\nif X:\n    # why\n    pass\n",
 				"import json\nimport os\ndef f():\n    \"\"\"One line.\"\"\"\n    if X:\n        return 1\n",
 			},
-			want: "#!/usr/bin/env python3\n" + source + "import json\nimport os\nX = \"\"\nif X:\n pass\ndef f():\n if X:\n  return 1\n",
+			want: "#!/usr/bin/env python3\n" + source + "import json\nimport os\nX=\"\"\nif X:\n pass\ndef f():\n if X:\n  return 1\n",
 		},
 	}
 	for name, tc := range cases {
@@ -113,6 +113,23 @@ func TestPackParts(t *testing.T) {
 			}
 			if err := pack(dir, "out.txt", true, parts...); err == nil {
 				t.Errorf("%s\nan unknown language: got no error", tc.reason)
+			}
+		})
+	}
+}
+
+func TestTight(t *testing.T) {
+	cases := map[string]struct{ reason, line, want string }{
+		"Operators": {reason: "Operators need no spaces.", line: "x = a + -b if a[1] else {c: d}", want: "x=a+-b if a[1]else{c:d}"},
+		"Strings":   {reason: "Strings stay, with quotes in them.", line: `f("a = b", 'c \' = "d" ', "e \\")`, want: `f("a = b",'c \' = "d" ',"e \\")`},
+		"Prefixes":  {reason: "A word does not become a string's prefix.", line: `return "a" if b else f"c {d}"`, want: `return "a" if b else f"c {d}"`},
+		"Comment":   {reason: "A comment stays as it is.", line: "x = 1  # a = b", want: "x=1# a = b"},
+		"Calls":     {reason: "Commas and stars need none.", line: "def f(*a, b=None, **c) -> str:", want: "def f(*a,b=None,**c)->str:"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := tight(tc.line); got != tc.want {
+				t.Errorf("%s\ngot %q, want %q", tc.reason, got, tc.want)
 			}
 		})
 	}

@@ -1,0 +1,274 @@
+// Package equinix plays crossplane-contrib/provider-jet-equinix: it reconciles
+// its managed resources against the Metal API the way that one was seen to,
+// its faults included. It works in the background, reports Synced, Ready and
+// LastAsyncOperation, keeps management policies, and looks a resource up by its
+// external-name before it creates it.
+package equinix
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/l2cluster/function-l2cluster/test/e2e/stack"
+)
+
+const (
+	apiVersion   = "metal.equinix.jet.crossplane.io/v1alpha1"
+	externalName = "crossplane.io/external-name"
+	finalizer    = "finalizer.managedresource.crossplane.io"
+)
+
+// Provider reconciles managed resources.
+type Provider struct {
+	client *stack.Client
+	api    api
+	log    *log.Logger
+	// Poll is how often a resource that nobody changed is looked at again.
+	poll time.Duration
+
+	mu    sync.Mutex
+	state map[string]*state // by UID
+}
+
+// state is what the provider remembers of a resource.
+type state struct {
+	busy       bool
+	generation int64
+	deleting   bool
+	next       time.Time
+	failures   int
+	// lastError of the last change, and the UUID of what was created and is not
+	// written down yet.
+	lastError error
+	created   string
+}
+
+// New provider for the API at url.
+func New(client *stack.Client, url, token string, poll time.Duration, log *log.Logger) *Provider {
+	return &Provider{
+		client: client, api: api{url: url, token: token, http: &http.Client{Timeout: 30 * time.Second}}, log: log, poll: poll,
+		state: map[string]*state{},
+	}
+}
+
+// Run until the context ends.
+func (p *Provider) Run(ctx context.Context) {
+	for ctx.Err() == nil {
+		for _, kind := range []string{"Vlan", "Vrf", "ReservedIPBlock", "Gateway", "Port"} {
+			objects, err := p.client.List(ctx, stack.Ref{APIVersion: apiVersion, Kind: kind})
+			if err != nil && ctx.Err() == nil {
+				p.log.Printf("cannot list %s: %v", kind, err)
+			}
+			for i := range objects {
+				p.consider(ctx, &objects[i])
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+}
+
+// consider starts to work on an object that is due and that nobody works on.
+func (p *Provider) consider(ctx context.Context, o *stack.Object) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.state[string(o.GetUID())]
+	if s == nil {
+		s = &state{}
+		p.state[string(o.GetUID())] = s
+	}
+	deleting := o.GetDeletionTimestamp() != nil
+	changed := s.generation != o.GetGeneration() || s.deleting != deleting
+	if s.busy || !changed && time.Now().Before(s.next) {
+		return
+	}
+	s.busy, s.generation, s.deleting = true, o.GetGeneration(), deleting
+	go func() {
+		err := p.reconcile(ctx, o, s)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		s.busy, s.next = false, time.Now().Add(p.poll)
+		if errors.Is(err, errAgain) {
+			s.next, err = time.Now(), nil
+		}
+		if err == nil {
+			s.failures = 0
+			return
+		}
+		s.failures++
+		s.next = time.Now().Add(min(time.Second<<min(s.failures, 6), 30*time.Second))
+		if ctx.Err() == nil {
+			p.log.Printf("%s %s: %v", o.GetKind(), o.GetName(), err)
+		}
+	}()
+}
+
+// errAgain asks for the next reconcile at once.
+var errAgain = errors.New("again")
+
+// resource is one object in one reconcile.
+type resource struct {
+	*stack.Object
+	p     *Provider
+	kind  kind
+	state *state
+}
+
+func (r resource) allows(policy string) bool {
+	policies, _, _ := unstructured.NestedStringSlice(r.Object.Object, "spec", "managementPolicies")
+	return len(policies) == 0 || slices.Contains(policies, "*") || slices.Contains(policies, policy)
+}
+
+func (r resource) text(path ...string) string {
+	v, _, _ := unstructured.NestedString(r.Object.Object, append([]string{"spec", "forProvider"}, path...)...)
+	return v
+}
+
+func (r resource) number(path ...string) any {
+	v, _, _ := unstructured.NestedFieldNoCopy(r.Object.Object, append([]string{"spec", "forProvider"}, path...)...)
+	return v
+}
+
+func (r resource) external() string { return r.GetAnnotations()[externalName] }
+
+// reconcile an object once.
+func (p *Provider) reconcile(ctx context.Context, o *stack.Object, s *state) error {
+	r := resource{Object: o, p: p, kind: kinds[o.GetKind()], state: s}
+	if o.GetDeletionTimestamp() != nil {
+		return r.delete(ctx)
+	}
+	if !slices.Contains(o.GetFinalizers(), finalizer) {
+		patch := map[string]any{"metadata": map[string]any{"finalizers": append(o.GetFinalizers(), finalizer)}}
+		if err := p.client.Patch(ctx, stack.RefOf(o), patch); err != nil {
+			return err
+		}
+	}
+	if err := r.resolve(ctx); err != nil {
+		return r.report(ctx, nil, err)
+	}
+	if r.external() == "" {
+		return r.report(ctx, nil, errors.New(`observe failed: cannot run refresh: refresh failed: "" is not a valid UUID`))
+	}
+	if s.created != "" {
+		return r.written(ctx)
+	}
+	seen, err := r.kind.observe(ctx, r)
+	if err != nil {
+		return r.report(ctx, nil, fmt.Errorf("observe failed: %w", err))
+	}
+	return r.act(ctx, seen)
+}
+
+// written writes the UUID of what was created into the object, which the real
+// provider does some time after it created it.
+func (r resource) written(ctx context.Context) error {
+	patch := map[string]any{"metadata": map[string]any{"annotations": map[string]any{externalName: r.state.created}}}
+	if err := r.p.client.Patch(ctx, stack.RefOf(r.Object), patch); err != nil {
+		return err
+	}
+	r.state.created = ""
+	return errAgain
+}
+
+// act on what was observed.
+func (r resource) act(ctx context.Context, seen map[string]any) error {
+	if seen == nil && !r.allows("Create") {
+		return r.report(ctx, nil, errors.New("observe failed: external resource does not exist"))
+	}
+	if seen == nil {
+		id, err := r.kind.create(ctx, r)
+		r.state.lastError = err
+		if err == nil {
+			r.state.created = id
+			err = errAgain
+		}
+		return errors.Join(r.report(ctx, nil, nil), err)
+	}
+	if err := r.lateInitialized(); err != nil {
+		return r.report(ctx, seen, err)
+	}
+	if r.kind.update != nil && r.allows("Update") && !r.kind.same(r, seen) {
+		err := r.kind.update(ctx, r)
+		r.state.lastError = err
+		if err == nil {
+			err = errAgain
+		}
+		return errors.Join(r.report(ctx, seen, nil), err)
+	}
+	r.state.lastError = nil
+	return r.report(ctx, seen, nil)
+}
+
+// lateInitialized is the fault of ports that the provider may initialize late:
+// it fills in vxlanIds beside vlanIds, and then refuses both.
+func (r resource) lateInitialized() error {
+	ids, _, _ := unstructured.NestedStringSlice(r.Object.Object, "spec", "forProvider", "vlanIds")
+	if r.GetKind() != "Port" || !r.allows("LateInitialize") || len(ids) == 0 {
+		return nil
+	}
+	return errors.New(`cannot run plan: plan failed: Conflicting configuration arguments: "vxlan_ids": conflicts with vlan_ids`)
+}
+
+// delete what the object stands for, unless it was only observed.
+func (r resource) delete(ctx context.Context) error {
+	if r.allows("Delete") && r.external() != "" {
+		gone, err := r.kind.remove(ctx, r)
+		r.state.lastError = err
+		if err != nil {
+			return errors.Join(r.report(ctx, nil, nil), err)
+		}
+		if !gone {
+			return errAgain
+		}
+	}
+	left := slices.DeleteFunc(r.GetFinalizers(), func(f string) bool { return f == finalizer })
+	return r.p.client.Patch(ctx, stack.RefOf(r.Object), map[string]any{"metadata": map[string]any{"finalizers": left}})
+}
+
+// report what was observed and how it went; it returns a failure of either.
+func (r resource) report(ctx context.Context, seen map[string]any, failure error) error {
+	ready, why := "False", "Creating"
+	switch {
+	case r.GetDeletionTimestamp() != nil:
+		why = "Deleting"
+	case seen != nil:
+		ready, why = "True", "Available"
+	}
+	conditions := []any{condition("Ready", ready, why, "")}
+	if failure != nil {
+		conditions = append(conditions, condition("Synced", "False", "ReconcileError", failure.Error()))
+	} else {
+		conditions = append(conditions, condition("Synced", "True", "ReconcileSuccess", ""))
+	}
+	if r.state.lastError != nil {
+		conditions = append(conditions, condition("LastAsyncOperation", "False", "AsyncUpdateFailure", r.state.lastError.Error()))
+	} else {
+		conditions = append(conditions, condition("LastAsyncOperation", "True", "Success", ""))
+	}
+	status := map[string]any{"conditions": conditions}
+	if seen != nil {
+		status["atProvider"] = seen
+	}
+	if r.unchanged(status) {
+		return failure
+	}
+	err := r.p.client.Patch(ctx, stack.RefOf(r.Object), map[string]any{"status": status}, "status")
+	return errors.Join(failure, err)
+}
+
+func condition(kind, status, reason, message string) map[string]any {
+	return map[string]any{
+		"type": kind, "status": status, "reason": reason, "message": message,
+		"lastTransitionTime": time.Now().UTC().Format(time.RFC3339),
+	}
+}

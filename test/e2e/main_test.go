@@ -1,0 +1,70 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/l2cluster/function-l2cluster/test/e2e/stack"
+	"github.com/l2cluster/function-l2cluster/test/e2e/world"
+)
+
+// here is the world that all tests share; TestMain makes it.
+var here *world.World
+
+func say(format string, args ...any) {
+	fmt.Printf("e2e %s "+format+"\n", append([]any{time.Now().Format(time.TimeOnly)}, args...)...)
+}
+
+func TestMain(m *testing.M) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if !stack.Inside() {
+		os.Exit(outside(ctx))
+	}
+	os.Exit(inside(ctx, m))
+}
+
+// outside builds what is needed and runs this program again where it can do no
+// harm.
+func outside(ctx context.Context) int {
+	dir, err := os.MkdirTemp("", "l2cluster-e2e-")
+	if err != nil {
+		say("cannot make a folder: %v", err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	code, err := world.Isolated(ctx, dir, say)
+	if err != nil {
+		say("SKIPPED, nothing was tested: %v", err)
+		return 0
+	}
+	return code
+}
+
+// inside begins the world and runs the tests in it. Logs of all programs are
+// kept where L2CLUSTER_E2E_LOGS says, else only for as long as the tests run.
+func inside(ctx context.Context, m *testing.M) int {
+	dir := os.Getenv("L2CLUSTER_E2E_LOGS")
+	if dir == "" {
+		made, err := os.MkdirTemp("", "l2cluster-e2e-stack-")
+		if err != nil {
+			say("cannot make a folder: %v", err)
+			return 1
+		}
+		defer os.RemoveAll(made)
+		dir = made
+	}
+	w, err := world.Begin(ctx, dir, world.Quick(), say)
+	if err != nil {
+		say("cannot start: %v", err)
+		return 1
+	}
+	defer w.Stop()
+	here = w
+	return m.Run()
+}

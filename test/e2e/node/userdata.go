@@ -1,0 +1,116 @@
+package node
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/netip"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// networkPath is where the node program finds what to do.
+const networkPath = "/etc/l2cluster/network.json"
+
+// network is what a server is told about its network, as far as the player
+// needs it.
+type network struct {
+	CustomDataKey string `json:"customDataKey"`
+	Timeout       int    `json:"timeout"`
+	Events        struct {
+		Started   event `json:"started"`
+		Succeeded event `json:"succeeded"`
+		Failed    event `json:"failed"`
+	} `json:"events"`
+	Links []struct {
+		Subnets []struct {
+			Key    string `json:"key"`
+			Prefix string `json:"prefix"`
+		} `json:"subnets"`
+	} `json:"links"`
+}
+
+// event is a user-state event.
+type event struct {
+	State   string `json:"state"`
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+}
+
+// complete tells why addresses are not those that the network needs.
+func (n network) complete(addresses map[string]string) error {
+	for _, l := range n.Links {
+		for _, s := range l.Subnets {
+			text := addresses[s.Key]
+			if text == "" {
+				return fmt.Errorf("there is no %s in the custom data", s.Key)
+			}
+			address, err := netip.ParsePrefix(text)
+			if err != nil {
+				return fmt.Errorf("%s: %w", s.Key, err)
+			}
+			if subnet, err := netip.ParsePrefix(s.Prefix); err != nil || !subnet.Contains(address.Addr()) || subnet.Bits() != address.Bits() {
+				return fmt.Errorf("%s: %s is not in %s", s.Key, text, s.Prefix)
+			}
+		}
+	}
+	return nil
+}
+
+// networkOf user data: what the node program will find once cloud-init has
+// written its files, or nil if it is not called. An error says what a real
+// server would stumble over.
+func networkOf(userData []byte) (*network, error) {
+	var config struct {
+		Files []struct {
+			Path     string `json:"path"`
+			Encoding string `json:"encoding"`
+			Content  string `json:"content"`
+		} `json:"write_files"`
+		Commands []string `json:"runcmd"`
+	}
+	if !bytes.HasPrefix(userData, []byte("## template: jinja\n#cloud-config")) {
+		return nil, fmt.Errorf("user data is no cloud-config that is a jinja template: %.60q", userData)
+	}
+	if err := yaml.Unmarshal(userData, &config); err != nil {
+		return nil, fmt.Errorf("user data is not YAML: %w", err)
+	}
+	for _, f := range config.Files {
+		if f.Path != networkPath {
+			continue
+		}
+		content, err := unpack(f.Content, f.Encoding)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read %s: %w", networkPath, err)
+		}
+		out := &network{}
+		if err := json.Unmarshal(content, out); err != nil {
+			return nil, fmt.Errorf("cannot read %s: %w", networkPath, err)
+		}
+		return out, nil
+	}
+	return nil, nil
+}
+
+// unpack what cloud-init unpacks.
+func unpack(content, encoding string) ([]byte, error) {
+	raw := []byte(content)
+	if strings.HasSuffix(encoding, "64") {
+		var err error
+		if raw, err = base64.StdEncoding.DecodeString(content); err != nil {
+			return nil, err
+		}
+	}
+	if !strings.HasPrefix(encoding, "gz") {
+		return raw, nil
+	}
+	r, err := gzip.NewReader(bytes.NewReader(raw))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
+}

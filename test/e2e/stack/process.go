@@ -1,0 +1,104 @@
+package stack
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Process is a program that a test may kill and start again. It dies with this
+// program.
+type Process struct {
+	// Name is what its log is called, in the stack's folder.
+	Name string
+	// Path and Args are what is started, with Env added to this program's own
+	// environment.
+	Path string
+	Args []string
+	Env  []string
+
+	dir  string
+	mu   sync.Mutex
+	cmd  *exec.Cmd
+	done chan struct{}
+}
+
+// Start it; its output is added to its log.
+func (p *Process) Start() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	log, err := os.OpenFile(p.Log(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("cannot open the log of %q: %w", p.Name, err)
+	}
+	defer log.Close()
+	cmd := exec.Command(p.Path, p.Args...)
+	cmd.Env = append(os.Environ(), p.Env...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("cannot start %q: %w", p.Name, err)
+	}
+	done := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(done)
+	}()
+	p.cmd, p.done = cmd, done
+	return nil
+}
+
+// Log is the path of its log.
+func (p *Process) Log() string { return filepath.Join(p.dir, p.Name+".log") }
+
+// PID of the running process, or 0.
+func (p *Process) PID() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd == nil {
+		return 0
+	}
+	return p.cmd.Process.Pid
+}
+
+// Running tells whether it has not ended.
+func (p *Process) Running() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd == nil {
+		return false
+	}
+	select {
+	case <-p.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// Kill ends it at once, as kill -9 does, and waits until it is gone.
+func (p *Process) Kill() { p.end(syscall.SIGKILL, time.Minute) }
+
+// Stop asks it to end, and kills it after ten seconds.
+func (p *Process) Stop() {
+	p.end(syscall.SIGTERM, 10*time.Second)
+	p.Kill()
+}
+
+func (p *Process) end(signal syscall.Signal, wait time.Duration) {
+	p.mu.Lock()
+	cmd, done := p.cmd, p.done
+	p.mu.Unlock()
+	if cmd == nil {
+		return
+	}
+	_ = cmd.Process.Signal(signal)
+	select {
+	case <-done:
+	case <-time.After(wait):
+	}
+}
