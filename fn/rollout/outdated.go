@@ -12,15 +12,20 @@ const setLabel = "cluster.x-k8s.io/set-name"
 
 // outdated are the machines in whose place the claim asks for others.
 func (d decision) outdated() map[string]bool {
-	sets := map[string]object.View{}
+	pools := map[string]string{} // of machine sets
+	for _, v := range d.Machines.Items {
+		pools[v.String("metadata", "labels", setLabel)] = v.String("metadata", "labels", keep.PoolLabel)
+	}
+	sets := map[string]bool{}
 	for _, v := range d.MachineSets.Items {
-		sets[v.String("metadata", "name")] = v
+		name := v.String("metadata", "name")
+		sets[name] = d.outdatedSet(pools[name], v)
 	}
 	out := map[string]bool{}
 	for _, v := range d.Machines.Items {
-		old := d.outdatedControlPlane(v)
-		if !isControlPlane(v) {
-			old = d.outdatedWorker(v, sets)
+		old := sets[v.String("metadata", "labels", setLabel)]
+		if isControlPlane(v) {
+			old = d.outdatedControlPlane(v)
 		}
 		if old {
 			out[v.String("metadata", "name")] = true
@@ -29,12 +34,11 @@ func (d decision) outdated() map[string]bool {
 	return out
 }
 
-// outdatedWorker compares what the machine's set was made for with what the
-// claim asks for. A set is never made for anything else, so this is never late.
-func (d decision) outdatedWorker(machine object.View, sets map[string]object.View) bool {
-	maker, ok := d.makers[machine.String("metadata", "labels", keep.PoolLabel)]
-	set := sets[machine.String("metadata", "labels", setLabel)]
-	return ok && set != nil && starts(maker, set)
+// outdatedSet compares what a machine set was made for with what the claim asks
+// for. A set is never made for anything else, so this is never late.
+func (d decision) outdatedSet(pool string, set object.View) bool {
+	maker, ok := d.makers[pool]
+	return ok && starts(maker, set)
 }
 
 // outdatedControlPlane asks the control plane, which says of each machine whether

@@ -7,35 +7,21 @@ import (
 	"strings"
 
 	"github.com/l2cluster/function-l2cluster/fn/object"
+	"github.com/l2cluster/function-l2cluster/fn/plan"
+	"github.com/l2cluster/function-l2cluster/fn/spec"
 )
 
 // layoutLabel on a port says what the ports of its machine were laid out for.
 const layoutLabel = "l2cluster.io/layout"
 
-// layout is a short word for how the ports of the machine's pool shall be. It
-// stays on the ports of a machine that was set up for another one.
-func (p machinePorts) layout() string {
-	if was, laidOut := p.laidOutFor(); laidOut && p.machine.Outdated {
-		return was
-	}
-	return p.layoutOfPool()
-}
-
-// laidOutFor is the layout that the ports which exist are for, if there are any.
-func (p machinePorts) laidOutFor() (layout string, laidOut bool) {
-	for _, port := range slices.Sorted(maps.Keys(p.observed)) {
-		layout, laidOut = p.observed[port].String("metadata", "labels", layoutLabel), true
-	}
-	return layout, laidOut
-}
-
-func (p machinePorts) layoutOfPool() string {
-	vxlans := map[string]int32{}
-	for _, n := range p.c.Spec.Networks {
+// layoutOf a pool is a short word for how the ports of its machines shall be.
+func layoutOf(pool plan.Pool, networks []spec.Network) string {
+	vxlans := make(map[string]int32, len(networks))
+	for _, n := range networks {
 		vxlans[n.Name] = n.VXLAN
 	}
 	var b strings.Builder
-	for _, port := range p.pool.Ports {
+	for _, port := range pool.Ports {
 		var on []int32
 		for _, network := range port.Networks {
 			on = append(on, vxlans[network])
@@ -46,13 +32,30 @@ func (p machinePorts) layoutOfPool() string {
 	return object.Hash(b.String())
 }
 
+// laidOut is the layout that goes onto the machine's ports: its pool's, unless
+// the machine was set up for another one.
+func (p machinePorts) laidOut() string {
+	if was, exists := p.laidOutFor(); exists && p.machine.Outdated {
+		return was
+	}
+	return p.layout
+}
+
+// laidOutFor is the layout that the ports which exist are for, if there are any.
+func (p machinePorts) laidOutFor() (layout string, exists bool) {
+	for _, port := range slices.Sorted(maps.Keys(p.observed)) {
+		layout, exists = p.observed[port].String("metadata", "labels", layoutLabel), true
+	}
+	return layout, exists
+}
+
 // madeForOther says whether the claim asks for another machine in the place of
 // this one, with its ports laid out in another way. Its operating system was set
 // up when it booted and knows nothing of that, so its ports stay as they are
 // until it is replaced.
 func (p machinePorts) madeForOther() bool {
-	was, laidOut := p.laidOutFor()
-	return laidOut && p.machine.Outdated && was != p.layoutOfPool()
+	was, exists := p.laidOutFor()
+	return exists && p.machine.Outdated && was != p.layout
 }
 
 // stay leaves the ports of a machine as they are asked for, but for VLANs that

@@ -24,9 +24,9 @@ type portObjects struct {
 // its turn has come. It returns an error for a port that a machine's server does
 // not have.
 func ports(c infra.Cluster, f infra.Facts) (portObjects, error) {
-	pools := map[string]plan.Pool{}
+	pools, layouts := map[string]plan.Pool{}, map[string]string{}
 	for _, p := range c.Plan.Pools {
-		pools[p.Name] = p
+		pools[p.Name], layouts[p.Name] = p, layoutOf(p, c.Spec.Networks)
 	}
 	observed := observedPorts(c.Observed)
 	out := portObjects{}
@@ -39,7 +39,7 @@ func ports(c infra.Cluster, f infra.Facts) (portObjects, error) {
 			}
 			continue
 		}
-		p := machinePorts{c: c, machine: m, vlans: f.VLANs, pool: pool, observed: observed[m.Name]}
+		p := machinePorts{c: c, machine: m, vlans: f.VLANs, pool: pool, layout: layouts[m.Pool], observed: observed[m.Name]}
 		if err := p.addTo(&out); err != nil {
 			return portObjects{}, fmt.Errorf("cannot configure the ports of machine %q: %w", m.Name, err)
 		}
@@ -49,10 +49,12 @@ func ports(c infra.Cluster, f infra.Facts) (portObjects, error) {
 
 // machinePorts are the ports of one machine.
 type machinePorts struct {
-	c        infra.Cluster
-	machine  *infra.Machine
-	vlans    map[string]string
-	pool     plan.Pool
+	c       infra.Cluster
+	machine *infra.Machine
+	vlans   map[string]string
+	pool    plan.Pool
+	// layout of the pool's ports.
+	layout   string
 	observed map[string]object.View
 }
 
@@ -181,7 +183,7 @@ func (p machinePorts) compose(s step, id string) object.Object {
 		key: object.PortKey(p.machine.Name, s.port), kind: portKind, part: object.PartPorts,
 		name:       object.Name(object.LabelLimit, p.machine.Name, s.port),
 		parameters: parameters, exists: id,
-		labels: map[string]any{machineLabel: p.machine.Name, portLabel: s.port, layoutLabel: p.layout()},
+		labels: map[string]any{machineLabel: p.machine.Name, portLabel: s.port, layoutLabel: p.laidOut()},
 	}
 	o := m.compose(p.c)
 	switch {
