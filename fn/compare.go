@@ -33,7 +33,7 @@ func (c *renderCmd) compare(ctx context.Context, f *function.Function, stdout, s
 	if err != nil {
 		return 0, err
 	}
-	edited, err := claim(c.Edited)
+	edited, err := c.edited(in)
 	if err != nil {
 		return 0, err
 	}
@@ -47,6 +47,19 @@ func (c *renderCmd) compare(ctx context.Context, f *function.Function, stdout, s
 		return 0, errors.Join(result.Refused.Report(stderr), errOld)
 	}
 	return statusOf(result.Report), c.print(result.Report, stdout)
+}
+
+// edited claim and Composition; what was not edited stays as it is.
+func (c *renderCmd) edited(in render.Input) (render.Edited, error) {
+	out := render.Edited{Composite: in.Composite}
+	var err error
+	if c.Edited != "" {
+		if out.Composite, err = claim(c.Edited); err != nil {
+			return out, err
+		}
+	}
+	out.Composition, err = composition(c.EditedComposition)
+	return out, err
 }
 
 func (c *renderCmd) print(r diff.Report, w io.Writer) error {

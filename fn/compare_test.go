@@ -632,6 +632,54 @@ func TestNothingObserved(t *testing.T) {
 	}
 }
 
+// TestEditedComposition shows what an edit of the function's input does to a
+// cluster whose claim stays as it is.
+func TestEditedComposition(t *testing.T) {
+	cases := map[string]struct {
+		edit func(input doc)
+		want outcome
+	}{
+		"ProviderConfig": {
+			edit: func(input doc) { at(input, "equinix")["providerConfig"] = "other" },
+			want: outcome{Changed: []string{"Port", "Port", "Port", "Port", "Port", "Vlan"}},
+		},
+		"Commands": {
+			edit: func(input doc) { input["bootstrap"] = doc{"preKubeadmCommands": []any{"sysctl -w vm.swappiness=1"}} },
+			want: outcome{
+				Status: 2, Rolled: map[string]int64{"control-plane": 3, "general": 2},
+				Changed: []string{controlPlane, deployment}, Replaced: []string{bootstrapTemplate},
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			cmd := comparison(t, "story", "all-ready", func(doc) {})
+			edited, err := composition(cmd.Composition)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tc.edit(at(edited, "spec", "pipeline", 0, "input"))
+			b, err := yaml.Marshal(edited)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd.EditedComposition = filepath.Join(t.TempDir(), "composition.yaml")
+			if err := os.WriteFile(cmd.EditedComposition, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cmd.Edited = ""
+			status, out := compared(t, cmd, formatJSON)
+			var report diff.Report
+			if err := json.Unmarshal(out, &report); err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(tc.want, outcomeOf(status, report)); d != "" {
+				t.Errorf("-want, +got:\n%s", d)
+			}
+		})
+	}
+}
+
 // TestRefusedEdits are not shown but refused, with the reason.
 func TestRefusedEdits(t *testing.T) {
 	cases := map[string]struct {
@@ -722,17 +770,18 @@ func TestExitStatus(t *testing.T) {
 		// stdout and stderr contain this.
 		stdout, stderr string
 	}{
-		"NothingReplaced": {args: []string{"--diff", claim, edited("MoreWorkers")}, want: 0, stdout: "No server is replaced"},
-		"Replaced":        {args: []string{"--diff", claim, edited("MTU")}, want: 2, stdout: "WARNING: the control plane rolls (3 servers)"},
-		"Removed":         {args: []string{claim, edited("FewerWorkers"), "--diff"}, want: 3, stdout: "1 server is deleted"},
-		"JSON":            {args: []string{"-d", claim, edited("MTU"), "-O", "json"}, want: 2, stdout: `"controlPlaneRolls": true`},
-		"YAML":            {args: []string{"-d", claim, edited("MTU"), "-O", "yaml"}, want: 2, stdout: "controlPlaneRolls: true"},
-		"Refused":         {args: []string{"--diff", claim, "testdata/compare/invalid.yaml"}, want: 1, stdout: "REFUSED: ", stderr: "the edit is refused"},
-		"NoSuchFile":      {args: []string{"--diff", claim, "nothing.yaml"}, want: 80, stderr: "nothing.yaml"},
-		"OneFile":         {args: []string{"--diff", claim}, want: 80, stderr: "give the edited claim"},
-		"TwoFiles":        {args: []string{claim, claim}, want: 80, stderr: "only --diff takes a second file"},
-		"PlanOfADiff":     {args: []string{"--diff", claim, claim, "-O", "plan"}, want: 80, stderr: "must be one of text, yaml, json"},
-		"TextOfARender":   {args: []string{claim, "-O", "text"}, want: 80, stderr: "must be one of yaml, plan"},
+		"NothingReplaced":      {args: []string{"--diff", claim, edited("MoreWorkers")}, want: 0, stdout: "No server is replaced"},
+		"Replaced":             {args: []string{"--diff", claim, edited("MTU")}, want: 2, stdout: "WARNING: the control plane rolls (3 servers)"},
+		"Removed":              {args: []string{claim, edited("FewerWorkers"), "--diff"}, want: 3, stdout: "1 server is deleted"},
+		"JSON":                 {args: []string{"-d", claim, edited("MTU"), "-O", "json"}, want: 2, stdout: `"controlPlaneRolls": true`},
+		"YAML":                 {args: []string{"-d", claim, edited("MTU"), "-O", "yaml"}, want: 2, stdout: "controlPlaneRolls: true"},
+		"Refused":              {args: []string{"--diff", claim, "testdata/compare/invalid.yaml"}, want: 1, stdout: "REFUSED: ", stderr: "the edit is refused"},
+		"NoSuchFile":           {args: []string{"--diff", claim, "nothing.yaml"}, want: 80, stderr: "nothing.yaml"},
+		"OneFile":              {args: []string{"--diff", claim}, want: 80, stderr: "give the edited claim"},
+		"CompositionOfARender": {args: []string{claim, "--edited-composition", "../example/composition.yaml"}, want: 80, stderr: "is for --diff"},
+		"TwoFiles":             {args: []string{claim, claim}, want: 80, stderr: "only --diff takes a second file"},
+		"PlanOfADiff":          {args: []string{"--diff", claim, claim, "-O", "plan"}, want: 80, stderr: "must be one of text, yaml, json"},
+		"TextOfARender":        {args: []string{claim, "-O", "text"}, want: 80, stderr: "must be one of yaml, plan"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -24,14 +24,15 @@ import (
 // renderCmd shows what a claim or a composite expands to, or what an edit of it
 // does.
 type renderCmd struct {
-	Claim       string `arg:"" help:"YAML file with a claim (L2Cluster) or a composite (XL2Cluster)." type:"existingfile"`
-	Edited      string `arg:"" help:"With --diff: the same claim or composite, edited." name:"edited" optional:"" type:"existingfile"`
-	Diff        bool   `help:"Show what an edit does, and above all whether servers are replaced." short:"d"`
-	Composition string `help:"YAML file with the Composition that holds the function's input; without one the input has its defaults." placeholder:"FILE" short:"c" type:"existingfile"`
-	Observed    string `help:"YAML file, or folder of them, with the composed objects that exist." placeholder:"PATH" short:"o" type:"path"`
-	Required    string `help:"YAML file, or folder of them, with other objects that the function may ask for: the cluster's machines and machine sets, other composites." placeholder:"PATH" short:"e" type:"path"`
-	Credentials string `help:"YAML file, or folder of them, with the Secrets that the Composition names. With the platform's token the ports of servers are looked up in its API." placeholder:"PATH" type:"path"`
-	Output      string `default:"" enum:",yaml,plan,text,json" help:"What to print: yaml (every object; the default) or plan (a table for people). With --diff: text (the default), yaml or json." placeholder:"FORMAT" short:"O"`
+	Claim             string `arg:"" help:"YAML file with a claim (L2Cluster) or a composite (XL2Cluster)." type:"existingfile"`
+	Edited            string `arg:"" help:"With --diff: the same claim or composite, edited." name:"edited" optional:"" type:"existingfile"`
+	Diff              bool   `help:"Show what an edit does, and above all whether servers are replaced." short:"d"`
+	Composition       string `help:"YAML file with the Composition that holds the function's input; without one the input has its defaults." placeholder:"FILE" short:"c" type:"existingfile"`
+	EditedComposition string `help:"With --diff: the Composition after the edit, where it is that which changes." placeholder:"FILE" type:"existingfile"`
+	Observed          string `help:"YAML file, or folder of them, with the composed objects that exist." placeholder:"PATH" short:"o" type:"path"`
+	Required          string `help:"YAML file, or folder of them, with other objects that the function may ask for: the cluster's machines and machine sets, other composites." placeholder:"PATH" short:"e" type:"path"`
+	Credentials       string `help:"YAML file, or folder of them, with the Secrets that the Composition names. With the platform's token the ports of servers are looked up in its API." placeholder:"PATH" type:"path"`
+	Output            string `default:"" enum:",yaml,plan,text,json" help:"What to print: yaml (every object; the default) or plan (a table for people). With --diff: text (the default), yaml or json." placeholder:"FORMAT" short:"O"`
 }
 
 // Help is what the command line says beside its flags.
@@ -42,6 +43,8 @@ func (c *renderCmd) Help() string {
   1   the edit is refused, or cannot be shown
   2   servers are replaced
   3   servers are removed, and none is replaced
+
+With --edited-composition it is the Composition that is compared, before and after an edit of the function's input.
 
 Give --observed and --required, and the composite with its status instead of the claim, to see the edit in the state that the cluster is in.`
 }
@@ -56,8 +59,10 @@ func (c *renderCmd) Validate() error {
 		formats = []string{"", formatText, formatYAML, formatJSON}
 	}
 	switch {
-	case c.Diff && c.Edited == "":
-		return errors.New("--diff compares two files: give the edited claim after the claim")
+	case c.Diff && c.Edited == "" && c.EditedComposition == "":
+		return errors.New("--diff compares two files: give the edited claim after the claim, or --edited-composition")
+	case !c.Diff && c.EditedComposition != "":
+		return errors.New("--edited-composition is for --diff")
 	case !c.Diff && c.Edited != "":
 		return fmt.Errorf("unexpected argument %q: only --diff takes a second file", c.Edited)
 	case !slices.Contains(formats, c.Output):
@@ -116,12 +121,8 @@ func (c *renderCmd) input() (render.Input, error) {
 	if in.Composite, err = claim(c.Claim); err != nil {
 		return in, err
 	}
-	compositions, err := documents(c.Composition)
-	if err != nil {
+	if in.Composition, err = composition(c.Composition); err != nil {
 		return in, err
-	}
-	if len(compositions) > 0 {
-		in.Composition = compositions[0]
 	}
 	for path, into := range map[string]*[]map[string]any{c.Observed: &in.Observed, c.Required: &in.Required, c.Credentials: &in.Credentials} {
 		if *into, err = documents(path); err != nil {
@@ -132,6 +133,15 @@ func (c *renderCmd) input() (render.Input, error) {
 		in.Observed = []map[string]any{} // somebody looked, and there is nothing
 	}
 	return in, nil
+}
+
+// composition in a YAML file; nil without a file.
+func composition(path string) (map[string]any, error) {
+	compositions, err := documents(path)
+	if err != nil || len(compositions) == 0 {
+		return nil, err
+	}
+	return compositions[0], nil
 }
 
 // claim or composite in a YAML file.

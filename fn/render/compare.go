@@ -22,24 +22,36 @@ type Comparison struct {
 	RefusedNew bool
 }
 
+// Edited is what an edit makes of a claim.
+type Edited struct {
+	// Composite is the claim or the composite after the edit.
+	Composite map[string]any
+	// Composition after the edit; nil where it is the same.
+	Composition map[string]any
+}
+
 // Compare what the function answers to the claim or composite of the input with
-// what it answers to an edited one. Both see the same observed and required
+// what it answers to an edited one, or under an edited Composition. Both see the same observed and required
 // objects and the same status. Where the observed objects are nil, not only none,
 // both see what the claim asks for before the edit, as if it existed. It returns an error for input that
 // Run does not take, and for claims that are not one and the same.
-func Compare(ctx context.Context, fn fnv1.FunctionRunnerServiceServer, in Input, edited map[string]any) (Comparison, error) {
+func Compare(ctx context.Context, fn fnv1.FunctionRunnerServiceServer, in Input, edited Edited) (Comparison, error) {
 	before, err := Composite(in.Composite)
 	if err != nil {
 		return Comparison{}, err
 	}
-	after, err := Composite(edited)
+	after, err := Composite(edited.Composite)
 	if err != nil {
 		return Comparison{}, err
 	}
 	if after, err = edit(before, after); err != nil {
 		return Comparison{}, err
 	}
-	return comparing{fn: fn, in: in, before: before, after: after}.run(ctx)
+	composition := edited.Composition
+	if composition == nil {
+		composition = in.Composition
+	}
+	return comparing{fn: fn, in: in, before: before, after: after, composition: composition}.run(ctx)
 }
 
 // edit is a composite with another one's wish: what Crossplane makes of an edit
@@ -78,11 +90,13 @@ type comparing struct {
 	fn            fnv1.FunctionRunnerServiceServer
 	in            Input
 	before, after map[string]any
+	// composition after the edit; that before it is the input's.
+	composition map[string]any
 }
 
 func (c comparing) run(ctx context.Context) (Comparison, error) {
 	var goal, now edition
-	if err := c.anew().both(ctx, Input{Composition: c.in.Composition}, &goal); err != nil || goal.refused != nil {
+	if err := c.anew().both(ctx, Input{}, &goal); err != nil || goal.refused != nil {
 		return goal.refusal(), err
 	}
 	world := c.in
@@ -122,6 +136,7 @@ func (c comparing) then(ctx context.Context, world Input, assumed bool) (diff.Ed
 		return diff.Edit{}, err
 	}
 	world.Composite = c.after
+	world.Composition = c.composition
 	after, err := settle(ctx, c.fn, world)
 	return diff.Edit{Before: answer(before), After: answer(after)}, err
 }
@@ -157,10 +172,10 @@ func (e *edition) refusal() Comparison {
 // both composites in one world.
 func (c comparing) both(ctx context.Context, world Input, e *edition) error {
 	for _, run := range []struct {
-		composite map[string]any
-		out       *Output
-	}{{c.before, &e.before}, {c.after, &e.after}} {
-		world.Composite = run.composite
+		composite, composition map[string]any
+		out                    *Output
+	}{{c.before, c.in.Composition, &e.before}, {c.after, c.composition, &e.after}} {
+		world.Composite, world.Composition = run.composite, run.composition
 		out, err := Run(ctx, c.fn, world)
 		if err != nil {
 			return err
