@@ -31,10 +31,10 @@ func TestChanges(t *testing.T) {
 			for i, name := range names[1:] {
 				status(t, m, "1", 6*i+4, "0")
 				state(t, m, "1", name, modes()[name].want)
-				if diff := cmp.Diff(succeeded(), reports(m.Read("1", fmt.Sprintf("shell.%d", 6*i+7)))); diff != "" {
+				if diff := cmp.Diff(succeeded(), reports(m.Read("1", fmt.Sprintf("shell.%d", 6*i+8)))); diff != "" {
 					t.Errorf("%s, events: -want, +got:\n%s", name, diff)
 				}
-				if got, want := m.Read("1", fmt.Sprintf("shell.%d", 6*i+8)), len(modes()[name].reaches); strings.Count(got, " 0% packet loss") != want {
+				if got, want := m.Read("1", fmt.Sprintf("shell.%d", 6*i+6)), len(modes()[name].reaches); strings.Count(got, " 0% packet loss") != want {
 					t.Errorf("%s: not all of %d answer: %s", name, want, got)
 				}
 			}
@@ -62,6 +62,6 @@ func (c cell) become(t *testing.T, m *lab.Machine, name string, backend osnet.Ba
 	ping := "for a in " + strings.Join(c.reaches, " ") + "; do ping -c 1 -W 2 $a || ping -c 3 -W 5 $a; done"
 	return []string{
 		fmt.Sprintf("shell cp -a /lab/cells/%[1]s/. / && cp /lab/cells/%[1]s.json /lab/lab.json && rm -f /lab/out/changed /lab/out/events", name),
-		"script", "sleep 8", "snapshot " + name, "shell cat /lab/out/events", "shell " + ping,
+		"script", "sleep 8", "shell " + ping, "snapshot " + name, "shell cat /lab/out/events",
 	}
 }
