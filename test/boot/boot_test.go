@@ -70,8 +70,9 @@ func reports(text string) []string {
 	var out []string
 	for line := range strings.Lines(text) {
 		var e struct {
-			State, Message string
-			Code           int
+			State   string `json:"state"`
+			Code    int    `json:"code"`
+			Message string `json:"message"`
 		}
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			out = append(out, line)
@@ -286,6 +287,7 @@ func answered(t *testing.T, m *lab.Machine, boot string, count int) {
 
 // Every back end in every mode.
 func TestMatrix(t *testing.T) {
+	t.Parallel()
 	for _, backend := range osnet.Backends() {
 		for name, c := range modes() {
 			t.Run(string(backend)+"/"+name, func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 // of the old one stays: it boots in hybrid-bonded mode and goes on, by the script
 // alone, through the other modes in which ports leave their bond.
 func TestChanges(t *testing.T) {
+	t.Parallel()
 	for _, backend := range osnet.Backends() {
 		t.Run(string(backend), func(t *testing.T) {
 			t.Parallel()

@@ -48,6 +48,7 @@ func (c cell) attached() lab.Lab {
 }
 
 func TestEverything(t *testing.T) {
+	t.Parallel()
 	for _, backend := range osnet.Backends() {
 		t.Run(string(backend), func(t *testing.T) {
 			t.Parallel()
@@ -95,6 +96,7 @@ func TestIncludedFirst(t *testing.T) {
 
 // The three most important machines.
 func TestQuick(t *testing.T) {
+	t.Parallel()
 	t.Run("HybridBonded", func(t *testing.T) {
 		t.Parallel()
 		modes()["HybridBonded"].first(t, osnet.Ifupdown)

@@ -229,7 +229,10 @@ func (m *Machine) Write(name, mode, content string) error {
 func (m *Machine) Keep(folder string, userData []byte) error {
 	var data struct {
 		Files []struct {
-			Path, Encoding, Permissions, Content string
+			Path        string `json:"path"`
+			Encoding    string `json:"encoding"`
+			Permissions string `json:"permissions"`
+			Content     string `json:"content"`
 		} `json:"write_files"`
 	}
 	if err := yaml.Unmarshal(userData, &data); err != nil {
