@@ -72,3 +72,31 @@ func TestAddressClaims(t *testing.T) {
 		})
 	}
 }
+
+// TestAddressClaimStaysWithItsPool: Cluster API refuses every change of a claim,
+// so only a machine that comes later asks the other pool.
+func TestAddressClaimStaysWithItsPool(t *testing.T) {
+	s := &spec.Spec{
+		Networks: []spec.Network{{
+			Name: "storage", VXLAN: 1000, IPAddresses: []string{"10.60.10.0/24"}, Assignment: spec.AssignIPAM,
+			PoolRef: &spec.PoolRef{APIGroup: "ipam.cluster.x-k8s.io", Kind: "InClusterIPPool", Name: "new"},
+		}},
+		Workers: []spec.WorkerPool{{Name: "a", Machines: spec.Machines{Ports: bond("storage")}}},
+	}
+	p, err := plan.Build(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, _ := assign.Claims(infra.Cluster{
+		Name: "c", Namespace: "team-a", Spec: s, Plan: p,
+		Observed: map[string]object.View{"machine-old-address-vlan1000": view(t, "{kind: IPAddressClaim, spec: {clusterName: c, poolRef: {apiGroup: ipam.cluster.x-k8s.io, kind: InClusterIPPool, name: old}}}")},
+	}, infra.Facts{MachinesKnown: true, Machines: []infra.Machine{machine("new", "a"), machine("old", "a")}}, nil)
+	got := map[string]any{}
+	for _, o := range objects {
+		got[o.Key] = o.Body["spec"].(map[string]any)["poolRef"].(map[string]any)["name"]
+	}
+	want := map[string]any{"machine-new-address-vlan1000": "new", "machine-old-address-vlan1000": "old"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}

@@ -160,10 +160,11 @@ func (r reporter) portsAttached() xr.Condition {
 }
 
 // missingPorts are the ports of a machine that are not composed yet: nobody knows
-// them, or their turn has not come.
+// them, or their turn has not come. A machine that is to be replaced has those
+// that it was set up for.
 func (r reporter) missingPorts(m infra.Machine) []string {
 	ports := changedPorts(r.pools[m.Pool])
-	if m.Device == "" || len(ports) == 0 {
+	if m.Device == "" || m.Outdated || len(ports) == 0 {
 		return nil
 	}
 	if m.Ports == nil {

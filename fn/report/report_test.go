@@ -15,6 +15,7 @@ import (
 	"github.com/l2cluster/function-l2cluster/fn/object"
 	"github.com/l2cluster/function-l2cluster/fn/plan"
 	"github.com/l2cluster/function-l2cluster/fn/report"
+	"github.com/l2cluster/function-l2cluster/fn/rollout"
 	"github.com/l2cluster/function-l2cluster/fn/spec"
 	"github.com/l2cluster/function-l2cluster/fn/xr"
 )
@@ -141,6 +142,43 @@ func TestConditions(t *testing.T) {
 			},
 			want:  want{xr.ConditionPortsAttached, xr.False, "Waiting", "port bond0 of machine w: broken"},
 			phase: "Provisioning",
+		},
+		"RolloutHeld": {
+			reason: "a pool that must not roll is told before anything changes",
+			change: func(in *report.Input) {
+				in.Holds = []rollout.Hold{{Pool: "a", Reason: rollout.NoRoom, Why: "keeps its machines as they are, since there is no room"}}
+			},
+			want:  want{xr.ConditionAddressesAllocated, xr.False, "RolloutHeld", "pool a keeps its machines as they are, since there is no room"},
+			phase: "Provisioning",
+		},
+		"RolloutHeldBesideMissing": {
+			reason: "one trouble hides no other",
+			change: func(in *report.Input) {
+				in.Addresses.Book.Missing = []ipam.Missing{{Key: "w/vlan1000.ipv4", Pool: "p/da/1000/10.60.10.0/24", Reason: ipam.Exhausted}}
+				in.Holds = []rollout.Hold{{Pool: "a", Reason: rollout.NoRoom, Why: "keeps its machines as they are"}}
+			},
+			want: want{
+				xr.ConditionAddressesAllocated, xr.False, "Missing",
+				"machine w has no address on network storage: every address of the range is taken; pool a keeps its machines as they are",
+			},
+			phase: "Provisioning",
+		},
+		"WaitsForControlPlane": {
+			reason: "a pool that waits for the control plane has all its addresses",
+			change: func(in *report.Input) {
+				in.Holds = []rollout.Hold{{Pool: "a", Reason: rollout.ControlPlaneFirst, Why: "waits"}}
+			},
+			want:  want{xr.ConditionAddressesAllocated, xr.True, "Allocated", ""},
+			phase: "Ready",
+		},
+		"PortsOfOldLayout": {
+			reason: "a machine that is to be replaced waits for no port",
+			change: func(in *report.Input) {
+				in.Objects = in.Objects[:3]
+				in.Facts.Machines[1].Outdated = true
+			},
+			want:  want{xr.ConditionPortsAttached, xr.True, "Attached", ""},
+			phase: "Ready",
 		},
 		"PortsUnknown": {
 			reason: "a server whose ports nobody knows is named",
