@@ -197,7 +197,8 @@ func yamlFiles(path string) ([]string, error) {
 	return out, err
 }
 
-// split the documents of a YAML stream.
+// split the documents of a YAML stream. A list, as kubectl prints several
+// objects, stands for its items.
 func split(b []byte) ([]map[string]any, error) {
 	d := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(b), len(b))
 	var out []map[string]any
@@ -210,7 +211,16 @@ func split(b []byte) ([]map[string]any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(o) > 0 {
+		items, isList := o["items"].([]any)
+		kind, _ := o["kind"].(string)
+		switch {
+		case isList && strings.HasSuffix(kind, "List"):
+			for _, item := range items {
+				if o, ok := item.(map[string]any); ok {
+					out = append(out, o)
+				}
+			}
+		case len(o) > 0:
 			out = append(out, o)
 		}
 	}
