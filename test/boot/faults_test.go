@@ -121,7 +121,7 @@ func TestFaults(t *testing.T) {
 	l := c.lab()
 	l.After = nil
 	l.CustomDataAfter = 1 << 30
-	m := machine(t, c, osnet.Ifupdown, l, "2m")
+	m := machine(t, c, osnet.Ifupdown, l, "3m")
 	boot(t, m, "snapshot end")
 	want := []string{running, failure + "vlan1000: the server's custom data have no address vlan1000.ipv4 yet"}
 	if diff := cmp.Diff(want, events(m)); diff != "" {
