@@ -78,10 +78,10 @@ func TestAddressClaims(t *testing.T) {
 func TestAddressClaimStaysWithItsPool(t *testing.T) {
 	s := &spec.Spec{
 		Networks: []spec.Network{{
-			Name: "storage", VXLAN: 1000, IPAddresses: []string{"10.60.10.0/24"}, Assignment: spec.AssignIPAM,
+			Name: "leased", VXLAN: 1000, IPAddresses: []string{"10.60.10.0/24"}, Assignment: spec.AssignIPAM,
 			PoolRef: &spec.PoolRef{APIGroup: "ipam.cluster.x-k8s.io", Kind: "InClusterIPPool", Name: "new"},
 		}},
-		Workers: []spec.WorkerPool{{Name: "a", Machines: spec.Machines{Ports: bond("storage")}}},
+		Workers: []spec.WorkerPool{{Name: "a", Machines: spec.Machines{Ports: bond("leased")}}},
 	}
 	p, err := plan.Build(s)
 	if err != nil {

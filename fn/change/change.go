@@ -156,7 +156,8 @@ func (d differ) changes() []Change {
 			d.deleted(&c)
 		default:
 			c.Action = Update
-			if d.updated(&c, was, is); len(c.Fields) == 0 {
+			d.updated(&c, was, is)
+			if len(c.Fields) == 0 {
 				continue
 			}
 		}
@@ -216,15 +217,15 @@ func (d differ) updated(c *Change, was, is map[string]any) {
 			c.Effect, c.Why = Scales, "machines are added or removed"
 		}
 	case "Port":
-		c.reconfigures("spec.forProvider.")
+		reconfigured(c, "spec.forProvider.")
 	case "Request":
-		c.reconfigures("spec.forProvider.payload.body")
+		reconfigured(c, "spec.forProvider.payload.body")
 	}
 }
 
-// reconfigures a running server when a field of its own changes, and not one that
-// says how it is reached.
-func (c *Change) reconfigures(fields string) {
+// reconfigured is a running server when a field of its own changes, and not one
+// that says how it is reached.
+func reconfigured(c *Change, fields string) {
 	if slices.ContainsFunc(c.Fields, func(f Field) bool { return strings.HasPrefix(f.Path, fields) }) {
 		c.Effect, c.Why = Reconfigures, "its server goes on running"
 	}

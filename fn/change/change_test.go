@@ -47,10 +47,10 @@ machine-m1-port-bond0:
   spec: {forProvider: {vlanIds: [a, b]}}
 `
 
-func objects(t *testing.T, text string) change.Objects {
+func objects(t *testing.T) change.Objects {
 	t.Helper()
 	var out change.Objects
-	if err := yaml.Unmarshal([]byte(text), &out); err != nil {
+	if err := yaml.Unmarshal([]byte(running), &out); err != nil {
 		t.Fatal(err)
 	}
 	return out
@@ -195,7 +195,7 @@ func TestBetween(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			before, after := objects(t, running), objects(t, running)
+			before, after := objects(t), objects(t)
 			tc.edit(after)
 			got := change.Between(before, after)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -210,7 +210,7 @@ func TestBetween(t *testing.T) {
 
 // TestOnto: what others wrote into an observed object is no change.
 func TestOnto(t *testing.T) {
-	observed, desired := objects(t, running), objects(t, running)
+	observed, desired := objects(t), objects(t)
 	set(observed["control-plane"], true, "status", "initialized")
 	set(observed["control-plane"], map[string]any{"host": "10.0.0.1"}, "spec", "controlPlaneEndpoint")
 	set(observed["pool-general"], 5, "spec", "replicas")
@@ -228,7 +228,7 @@ func TestOnto(t *testing.T) {
 // TestOntoTaints: a list that is not applied any more goes, and with it the
 // control plane's servers; a default that was filled in does not.
 func TestOntoTaints(t *testing.T) {
-	observed, desired := objects(t, running), objects(t, running)
+	observed, desired := objects(t), objects(t)
 	registration := []string{"spec", "kubeadmConfigSpec", "joinConfiguration", "nodeRegistration"}
 	set(observed["control-plane"], "IfNotPresent", append(registration, "imagePullPolicy")...)
 	if got := change.Replaced(change.Onto(observed, desired)); len(got) != 0 {

@@ -1,5 +1,7 @@
 package keep
 
+import "strings"
+
 // Kinds of the objects that make machines.
 const (
 	kindControlPlane = "KubeadmControlPlane"
@@ -17,18 +19,12 @@ const (
 func RolledFields(kind string) [][]string {
 	switch kind {
 	case kindDeployment:
-		return [][]string{
-			{"spec", "template", "spec", "version"},
-			{"spec", "template", "spec", "bootstrap"},
-			{"spec", "template", "spec", "infrastructureRef"},
-			{"spec", "template", "spec", "failureDomain"},
-		}
+		return paths(
+			"spec.template.spec.version", "spec.template.spec.bootstrap",
+			"spec.template.spec.infrastructureRef", "spec.template.spec.failureDomain",
+		)
 	case kindControlPlane:
-		return [][]string{
-			{"spec", "version"},
-			{"spec", "machineTemplate", "spec", "infrastructureRef"},
-			{"spec", "kubeadmConfigSpec"},
-		}
+		return paths("spec.version", "spec.machineTemplate.spec.infrastructureRef", "spec.kubeadmConfigSpec")
 	default:
 		return nil
 	}
@@ -37,9 +33,16 @@ func RolledFields(kind string) [][]string {
 // TemplateReferences are the fields in which objects that make machines name the
 // templates that they read.
 func TemplateReferences() [][]string {
-	return [][]string{
-		{"spec", "template", "spec", "infrastructureRef"},
-		{"spec", "template", "spec", "bootstrap", "configRef"},
-		{"spec", "machineTemplate", "spec", "infrastructureRef"},
+	return paths(
+		"spec.template.spec.infrastructureRef", "spec.template.spec.bootstrap.configRef",
+		"spec.machineTemplate.spec.infrastructureRef",
+	)
+}
+
+func paths(dotted ...string) [][]string {
+	out := make([][]string, 0, len(dotted))
+	for _, path := range dotted {
+		out = append(out, strings.Split(path, "."))
 	}
+	return out
 }
