@@ -102,7 +102,7 @@ func whole(t *testing.T, way string) string {
 
 func TestNodeScriptIsFresh(t *testing.T) {
 	for way := range ways {
-		want := "#!/bin/sh\n# Source: https://github.com/l2cluster/function-l2cluster\n"
+		want := "#!/bin/sh\n# https://github.com/l2cluster/function-l2cluster\n"
 		for line := range strings.Lines(whole(t, way)) {
 			line = strings.TrimLeft(line, "\t")
 			if line != "\n" && !strings.HasPrefix(line, "#") {

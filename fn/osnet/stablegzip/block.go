@@ -41,9 +41,9 @@ func (w *bitWriter) flush() {
 	}
 }
 
-// block writes tokens after the codes that suit them.
-func (w *bitWriter) block(ts []token) {
-	literal, distance := make([]int, literals), make([]int, distances)
+// frequencies of the symbols of tokens and of what ends their block.
+func frequencies(ts []token) (literal, distance []int) {
+	literal, distance = make([]int, literals), make([]int, distances)
 	literal[endOfBlock] = 1
 	for _, t := range ts {
 		if t.length == 0 {
@@ -55,6 +55,12 @@ func (w *bitWriter) block(ts []token) {
 		symbol, _, _ = distanceCode(t.distance)
 		distance[symbol]++
 	}
+	return literal, distance
+}
+
+// block writes tokens after the codes that suit them.
+func (w *bitWriter) block(ts []token) {
+	literal, distance := frequencies(ts)
 	l, d := newCode(literal, 15), newCode(distance, 15)
 	w.codes(l.used(firstLength), d.used(1))
 	for _, t := range ts {

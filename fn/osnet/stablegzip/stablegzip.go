@@ -21,17 +21,34 @@ const (
 	longest  = 258
 	// chain is how many places with the same beginning are looked at.
 	chain = 64
+	// rounds is how often tokens are chosen anew, by what those before cost.
+	rounds = 3
 )
 
 // Compress returns content as a gzip file without a name or a time.
 func Compress(content []byte) []byte {
-	w := &bitWriter{out: []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 0xff}}
+	tokens := greedy(content)
+	shortest := deflate(tokens)
+	found := matches(content)
+	for range rounds {
+		tokens = cheapest(content, found, pricesOf(tokens))
+		if out := deflate(tokens); len(out) < len(shortest) {
+			shortest = out
+		}
+	}
+	out := append([]byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 0xff}, shortest...)
+	out = binary.LittleEndian.AppendUint32(out, crc32.ChecksumIEEE(content))
+	return binary.LittleEndian.AppendUint32(out, uint32(len(content)))
+}
+
+// deflate tokens into one block.
+func deflate(ts []token) []byte {
+	w := &bitWriter{}
 	w.bits(1, 1) // the last block
 	w.bits(2, 2) // with codes of its own
-	w.block(tokens(content))
+	w.block(ts)
 	w.flush()
-	w.out = binary.LittleEndian.AppendUint32(w.out, crc32.ChecksumIEEE(content))
-	return binary.LittleEndian.AppendUint32(w.out, uint32(len(content)))
+	return w.out
 }
 
 // token is a literal byte, or a match when length is not 0.
@@ -40,9 +57,9 @@ type token struct {
 	length, distance int
 }
 
-// tokens of the content. A match waits when a longer one begins a byte later,
-// unless it is long already.
-func tokens(content []byte) []token {
+// greedy tokens of the content. A match waits when a longer one begins a byte
+// later, unless it is long already.
+func greedy(content []byte) []token {
 	const long = 32
 	var out []token
 	m := newMatcher(content)
@@ -102,19 +119,31 @@ func (m *matcher) add(i int) {
 // best returns the longest match of what begins at i, the nearest of those; 0
 // when there is none. Places from i on are not looked at.
 func (m *matcher) best(i int) (length, distance int) {
-	if i+shortest > len(m.content) {
-		return 0, 0
+	if all := m.all(i); len(all) > 0 {
+		last := all[len(all)-1]
+		return last.length, last.distance
 	}
+	return 0, 0
+}
+
+// all matches of what begins at i that are longer than every nearer one.
+func (m *matcher) all(i int) []token {
+	if i+shortest > len(m.content) {
+		return nil
+	}
+	var out []token
+	length := 0
 	at := int(m.head[m.hash(i)]) - 1
 	for n := 0; n < chain && at >= 0 && i-at <= window && length < longest; n++ {
 		if i+length < len(m.content) && m.content[at+length] == m.content[i+length] {
-			if l := m.common(at, i); l > length {
-				length, distance = l, i-at
+			if l := m.common(at, i); l > max(length, shortest-1) {
+				length = l
+				out = append(out, token{length: length, distance: i - at})
 			}
 		}
 		at = int(m.prev[at]) - 1
 	}
-	return length, distance
+	return out
 }
 
 func (m *matcher) common(a, b int) int {

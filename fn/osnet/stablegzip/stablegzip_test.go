@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -108,5 +109,34 @@ func BenchmarkCompress(b *testing.B) {
 	content := []byte(strings.Repeat(`{"network":"storage","port":"bond0","interface":"vlan1000","vlan":1000},`+"\n", 60))
 	for b.Loop() {
 		stablegzip.Compress(content)
+	}
+}
+
+// TestCompressIsSmall compares with a compressor that is not meant to be slow, on
+// text that repeats itself as descriptions of networks do.
+func TestCompressIsSmall(t *testing.T) {
+	var text strings.Builder
+	for i := range 64 {
+		fmt.Fprintf(&text, `{"network":"net-%d","port":"bond0","interface":"vlan%d","subnets":["10.60.%d.0/24"],"via":"10.60.%d.1"},`+"\n", i, 1000+i, i, i)
+	}
+	content := []byte(text.String())
+	var other bytes.Buffer
+	w, err := gzip.NewWriterLevel(&other, gzip.BestCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(content); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got := stablegzip.Compress(content)
+	t.Logf("%d bytes of %d, the other %d", len(got), len(content), other.Len())
+	if len(got) > other.Len() {
+		t.Errorf("got %d bytes, want no more than %d", len(got), other.Len())
+	}
+	if back, err := decompress(got); err != nil || !bytes.Equal(back, content) {
+		t.Errorf("it does not decompress to the content: %v", err)
 	}
 }

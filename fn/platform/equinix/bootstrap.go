@@ -132,7 +132,7 @@ func cloudController(c infra.Cluster) (bootstrap.Bootstrap, error) {
 		return bootstrap.Bootstrap{}, err
 	}
 	out.Files = []osnet.File{
-		{Path: "/etc/l2cluster/cloud-controller-secret.yaml", Permissions: "0600", Content: secret, Live: true},
+		{Path: "/etc/l2cluster/cpem.yaml", Permissions: "0600", Content: secret, Live: true},
 	}
 	out.Orders = []string{cloudControllerOrders}
 	out.PostKubeadm = []string{bootstrap.NodeScriptPath + " controller '" + c.Input.Equinix.CloudController.ManifestURL + "'"}
@@ -163,9 +163,7 @@ func cloudControllerSecret(c infra.Cluster) (string, error) {
 	return `apiVersion: v1
 kind: Secret
 metadata: {name: metal-cloud-config, namespace: kube-system}
-stringData:
-  cloud-sa.json: |
-    ` + string(text) + "\n", nil
+stringData: {cloud-sa.json: '` + strings.ReplaceAll(string(text), "'", "''") + "'}\n", nil
 }
 
 // warnings are what a user must know of the platform's limits.

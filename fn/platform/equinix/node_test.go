@@ -162,7 +162,7 @@ func TestEndpointTouchesOnlyLoopback(t *testing.T) {
 }
 
 func TestCloudController(t *testing.T) {
-	const secret = "etc/l2cluster/cloud-controller-secret.yaml"
+	const secret = "etc/l2cluster/cpem.yaml"
 	applySecret := "kubectl apply --server-side --force-conflicts --filename /" + secret
 	apply := "kubectl apply --server-side --force-conflicts --filename https://example.org/d.yaml"
 	cases := map[string]struct {

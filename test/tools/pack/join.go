@@ -8,7 +8,7 @@ import (
 )
 
 // source says where a script's comments are.
-const source = "# Source: https://github.com/l2cluster/function-l2cluster\n"
+const source = "# https://github.com/l2cluster/function-l2cluster\n"
 
 // join the parts of a script in a language, which the ending of its name says.
 // A script says where its source is: in Python each does, and of shell scripts

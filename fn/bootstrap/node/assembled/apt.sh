@@ -1,5 +1,5 @@
 #!/bin/sh
-# Source: https://github.com/l2cluster/function-l2cluster
+# https://github.com/l2cluster/function-l2cluster
 set -eu
 root=${L2CLUSTER_ROOT:-}
 fail() {
@@ -106,14 +106,10 @@ apt() {
 retry env DEBIAN_FRONTEND=noninteractive apt-get -qy -o APT::Update::Error-Mode=any \
 -o DPkg::Lock::Timeout=60 -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold "$@"
 }
-download() {
-mkdir -p "$(dirname "$2")"
-retry curl -fsSL --connect-timeout 10 --max-time 60 -o "$2.l2cluster" "$1"
-chmod 0644 "$2.l2cluster"
-mv "$2.l2cluster" "$2"
-}
 apt_source() {
-download "$2" "$root/etc/apt/keyrings/$1.asc"
+retry curl -fsSL --connect-timeout 10 --max-time 60 -o "$root/etc/l2cluster.key" "$2"
+replace "$root/etc/apt/keyrings/$1.asc" <"$root/etc/l2cluster.key"
+rm "$root/etc/l2cluster.key"
 replace "$root/etc/apt/sources.list.d/$1.list" <<-END
 deb [signed-by=/etc/apt/keyrings/$1.asc] $3
 END

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Source: https://github.com/l2cluster/function-l2cluster
+# https://github.com/l2cluster/function-l2cluster
 set -eu
 root=${L2CLUSTER_ROOT:-}
 fail() {

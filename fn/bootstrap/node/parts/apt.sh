@@ -3,15 +3,10 @@ apt() {
 		-o DPkg::Lock::Timeout=60 -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold "$@"
 }
 
-download() {
-	mkdir -p "$(dirname "$2")"
-	retry curl -fsSL --connect-timeout 10 --max-time 60 -o "$2.l2cluster" "$1"
-	chmod 0644 "$2.l2cluster"
-	mv "$2.l2cluster" "$2"
-}
-
 apt_source() {
-	download "$2" "$root/etc/apt/keyrings/$1.asc"
+	retry curl -fsSL --connect-timeout 10 --max-time 60 -o "$root/etc/l2cluster.key" "$2"
+	replace "$root/etc/apt/keyrings/$1.asc" <"$root/etc/l2cluster.key"
+	rm "$root/etc/l2cluster.key"
 	replace "$root/etc/apt/sources.list.d/$1.list" <<-END
 		deb [signed-by=/etc/apt/keyrings/$1.asc] $3
 	END

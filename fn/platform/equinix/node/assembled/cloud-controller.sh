@@ -1,5 +1,5 @@
 order_controller() {
-secret=$root/etc/l2cluster/cloud-controller-secret.yaml
+secret=$root/etc/l2cluster/cpem.yaml
 export KUBECONFIG="$root/etc/kubernetes/admin.conf"
 if starts; then
 [ ! -f "$secret" ] || apply "$secret"

@@ -1,7 +1,7 @@
 #   l2cluster-node controller URL   after kubeadm: apply the cloud controller's
 #                                   manifest and Secret where the cluster starts
 order_controller() {
-	secret=$root/etc/l2cluster/cloud-controller-secret.yaml
+	secret=$root/etc/l2cluster/cpem.yaml
 	export KUBECONFIG="$root/etc/kubernetes/admin.conf"
 	if starts; then
 		# Nobody needs the token on the disk once the cluster has it.

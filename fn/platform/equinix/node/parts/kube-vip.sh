@@ -18,9 +18,9 @@ try:
   found = json.load(answer)
 except (OSError, ValueError) as error:
  sys.exit(str(error))
-sessions = [n for n in found.get("bgp_neighbors") or [] if n.get("address_family") == 4]
-if not sessions or not sessions[0].get("peer_ips"):
- sys.exit("the server has no BGP session for IPv4 yet")
+sessions = [s for s in found.get("bgp_neighbors") or [] if s.get("address_family") == 4 and s.get("peer_ips")]
+if not sessions:
+ sys.exit("no BGP session for IPv4 yet")
 s = sessions[0]
 print(*[
  a["gateway"] for a in found["network"]["addresses"]
@@ -38,7 +38,7 @@ print("" if set(",:/") & set(password) else json.dumps(",".join(peers)))
 
 order_routes() {
 	recall
-	persist 5 session || fail "gave up waiting for a BGP session for IPv4 in $metadata"
+	persist 5 session || fail "gave up on $metadata"
 	{
 		read -r gateway
 		read -r peers
@@ -48,7 +48,7 @@ order_routes() {
 	} <<-END
 		$facts
 	END
-	[ -n "$gateway" ] || fail "the server has no private IPv4 gateway"
+	[ -n "$gateway" ] || fail "no private IPv4 gateway in $metadata"
 	for peer in $peers; do
 		ip route replace "$peer/32" via "$gateway"
 	done
@@ -56,7 +56,7 @@ order_routes() {
 
 # kube-vip needs no leader here: every server announces the endpoint.
 pod() {
-	[ -n "$peering" ] || fail "kube-vip takes no BGP password with a comma, colon or slash"
+	[ -n "$peering" ] || fail "kube-vip cannot use a BGP password with , : or /"
 	(umask 077 && replace "$root/etc/kubernetes/manifests/l2cluster-kube-vip.yaml" 0600) <<-END
 		apiVersion: v1
 		kind: Pod
