@@ -119,7 +119,11 @@ func (w *World) tickControlPlane(o *composed) {
 			upToDate++
 		}
 	}
-	w.setStatus(o, machineCounts(o.observed, len(machines), upToDate, ready(machines)))
+	counts := machineCounts(o.observed, len(machines), upToDate, ready(machines))
+	if len(machines) > 0 {
+		counts["version"] = lowest(machines)
+	}
+	w.setStatus(o, counts)
 }
 
 func (w *World) stepControlPlane(o *composed, cluster, from string, machines []*machine) {
@@ -145,7 +149,7 @@ func (w *World) stepControlPlane(o *composed, cluster, from string, machines []*
 			return
 		}
 		w.newMachine(machine{
-			name: o.name + "-" + w.suffix(), cluster: cluster, pool: controlPlanePool, owner: o.owner, from: from,
+			name: o.name + "-" + w.suffix(), cluster: cluster, pool: controlPlanePool, owner: o.owner, from: from, version: text(o.body, "spec", "version"),
 			labels: object(o.body, "spec", "machineTemplate", "metadata", "labels"), controlPlane: true,
 			wants: o.owner.booting[controlPlanePool],
 		})
@@ -158,6 +162,16 @@ func machineCounts(observed, replicas, upToDate, ready int) fields {
 		"readyReplicas": ready, "availableReplicas": ready,
 		"conditions": []fields{condition("Available", ready > 0 || replicas == 0, "")},
 	}
+}
+
+// lowest version that machines run; all of the model's have one digit a part, or
+// two.
+func lowest(machines []*machine) string {
+	out := machines[0].version
+	for _, m := range machines {
+		out = min(out, m.version)
+	}
+	return out
 }
 
 func ready(machines []*machine) int {
@@ -229,7 +243,7 @@ func (w *World) tickSet(ms *machineSet) {
 			return
 		}
 		w.newMachine(machine{
-			name: ms.name + "-" + w.suffix(), cluster: ms.cluster, pool: ms.pool, owner: ms.owner, set: ms,
+			name: ms.name + "-" + w.suffix(), cluster: ms.cluster, pool: ms.pool, owner: ms.owner, set: ms, version: ms.version,
 			labels: ms.labels, wants: ms.owner.booting[ms.config],
 		})
 	case len(alive) > ms.replicas:

@@ -49,10 +49,33 @@ func (r *run) violationf(format string, args ...any) {
 	r.w.violationf("%s: %s", r.c, fmt.Sprintf(format, args...))
 }
 
+// minorOf a version of Kubernetes, which has two digits.
+func minorOf(version string) string { return version[:len("v1.34")] }
+
+// judgeSkew: a worker never runs a newer minor version than any machine of its
+// control plane: https://kubernetes.io/releases/version-skew-policy/.
+func (w *World) judgeSkew(m *machine) {
+	if m.controlPlane {
+		return
+	}
+	for _, other := range w.machinesOf(m.cluster, controlPlanePool) {
+		if minorOf(m.version) > minorOf(other.version) {
+			w.violationf("machine %s is made with %s while %s of the control plane runs %s", m.name, m.version, other.name, other.version)
+		}
+	}
+}
+
+// goesBack says whether the version that was read is of an older minor version
+// than one that was asked for since: what runs already must not be taken back.
+func (r *run) goesBack() bool {
+	return minorOf(r.own.spec.version) < minorOf(r.c.now().spec.version)
+}
+
 // judgeRefusal: what is valid is accepted, and what is not is refused.
 func (r *run) judgeRefusal() {
 	broken := r.own.spec.broken
 	switch {
+	case r.fatal() && r.goesBack():
 	case r.fatal() && !broken:
 		r.violationf("a valid claim is refused: %v", r.rsp.GetResults())
 	case !r.fatal() && broken:

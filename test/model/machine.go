@@ -16,6 +16,7 @@ type machine struct {
 	owner               *Composite
 	set                 *machineSet // nil for one of the control plane
 	from                string      // what a control plane's machine was made from
+	version             string      // of Kubernetes
 	labels              *structpb.Struct
 	controlPlane        bool
 	wants               []want
@@ -43,6 +44,7 @@ func hashOf(s *structpb.Struct) string {
 
 func (w *World) newMachine(m machine) {
 	m.created, m.packet, m.views = w.now, true, map[string]*structpb.Struct{}
+	w.judgeSkew(&m)
 	w.machines = append(w.machines, &m)
 	w.note("machine made")
 	w.logf("machine %s is made", m.name)
@@ -141,7 +143,7 @@ func (m *machine) read(kind string) *structpb.Struct {
 func (m *machine) spec(kind string) fields {
 	out := fields{}
 	if kind == "Machine" {
-		out["clusterName"] = m.cluster
+		out["clusterName"], out["version"] = m.cluster, m.version
 	}
 	if m.server != nil && (kind == "PacketMachine" || m.known) {
 		out["providerID"] = "equinixmetal://" + m.server.id

@@ -415,7 +415,20 @@ var edits = []func(*driver, *spec){
 			s.pools = slices.Delete(s.pools, i, i+1)
 		}
 	},
-	func(d *driver, s *spec) { s.version = pick(d, "version", []string{"v1.34.2", "v1.34.3"}) },
+	(*driver).upgrade,
+}
+
+// upgrade to another patch version, or to the next minor one; never back to an
+// older minor version.
+func (d *driver) upgrade(s *spec) {
+	if minorOf(s.version) == "v1.35" {
+		s.version = pick(d, "version", []string{"v1.35.0", "v1.35.1"})
+		return
+	}
+	s.version = pick(d, "version", []string{"v1.34.2", "v1.34.3", "v1.35.0"})
+	if minorOf(s.version) == "v1.35" {
+		d.w.note("next minor version")
+	}
 }
 
 func (d *driver) scale(p *pool) {
