@@ -200,8 +200,7 @@ func fieldsOf(t reflect.Type, path string) []string {
 		return []string{path}
 	}
 	var out []string
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case name == "metadata" || f.Name == "TypeMeta":
@@ -332,7 +331,7 @@ func TestEditsThatRollNothing(t *testing.T) {
 	}
 }
 
-var digits = regexp.MustCompile(`[0-9]+$`)
+var digits = regexp.MustCompile(`\d+$`)
 
 // varied is another value of the same kind for each round.
 func varied(v any, round int) any {
