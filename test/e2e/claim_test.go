@@ -192,7 +192,7 @@ func (c *claim) devices() []metalv1.Device {
 	cluster := c.cluster()
 	var out []metalv1.Device
 	for _, d := range here.Cloud.Snapshot().Devices {
-		if slices.Contains(d.Tags, "cluster-api-provider-packet:cluster-id:"+cluster) && d.GetState() != metalv1.DEVICESTATE_DEPROVISIONING {
+		if slices.Contains(d.Tags, "capp:cluster-id:"+cluster) && d.GetState() != metalv1.DEVICESTATE_DEPROVISIONING {
 			out = append(out, d)
 		}
 	}
@@ -295,7 +295,7 @@ func (c *claim) gone(cluster string, composite *stack.Object) error {
 		return stack.NotYet("the claim is there")
 	}
 	for _, d := range here.Cloud.Snapshot().Devices {
-		if slices.Contains(d.Tags, "cluster-api-provider-packet:cluster-id:"+cluster) {
+		if slices.Contains(d.Tags, "capp:cluster-id:"+cluster) {
 			return stack.NotYet("server %q is there", d.GetHostname())
 		}
 	}

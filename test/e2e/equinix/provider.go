@@ -6,6 +6,7 @@
 package equinix
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,10 +46,12 @@ type state struct {
 	deleting   bool
 	next       time.Time
 	failures   int
-	// lastError of the last change, and the UUID of what was created and is not
-	// written down yet.
+	// lastError of the last change.
 	lastError error
-	created   string
+	// created is the UUID of what was created and is not written down yet, known
+	// that of what is there. The real provider finds it in its Terraform state
+	// for as long as it runs, whatever the external-name says.
+	created, known string
 }
 
 // New provider for the API at url.
@@ -139,7 +142,8 @@ func (r resource) number(path ...string) any {
 	return v
 }
 
-func (r resource) external() string { return r.GetAnnotations()[externalName] }
+// external is the UUID that is looked up.
+func (r resource) external() string { return cmp.Or(r.state.known, r.GetAnnotations()[externalName]) }
 
 // reconcile an object once.
 func (p *Provider) reconcile(ctx context.Context, o *stack.Object, s *state) error {
@@ -172,12 +176,17 @@ func (p *Provider) reconcile(ctx context.Context, o *stack.Object, s *state) err
 // written writes the UUID of what was created into the object, which the real
 // provider does some time after it created it.
 func (r resource) written(ctx context.Context) error {
-	patch := map[string]any{"metadata": map[string]any{"annotations": map[string]any{externalName: r.state.created}}}
-	if err := r.p.client.Patch(ctx, stack.RefOf(r.Object), patch); err != nil {
+	if err := r.name(ctx, r.state.created); err != nil {
 		return err
 	}
-	r.state.created = ""
+	r.state.known, r.state.created = r.state.created, ""
 	return errAgain
+}
+
+// name writes a UUID into the object's external-name.
+func (r resource) name(ctx context.Context, id string) error {
+	patch := map[string]any{"metadata": map[string]any{"annotations": map[string]any{externalName: id}}}
+	return r.p.client.Patch(ctx, stack.RefOf(r.Object), patch)
 }
 
 // act on what was observed.
@@ -193,6 +202,11 @@ func (r resource) act(ctx context.Context, seen map[string]any) error {
 			err = errAgain
 		}
 		return errors.Join(r.report(ctx, nil, nil), err)
+	}
+	if id := r.state.known; id != "" && id != r.GetAnnotations()[externalName] {
+		if err := r.name(ctx, id); err != nil {
+			return err
+		}
 	}
 	if err := r.lateInitialized(); err != nil {
 		return r.report(ctx, seen, err)

@@ -204,7 +204,7 @@ func (m machine) event(ctx context.Context, base string, e event, more string) e
 // tag of the server that begins with a word, without it.
 func (m machine) tag(word string) string {
 	for _, t := range m.device.Tags {
-		if after, found := strings.CutPrefix(t, "cluster-api-provider-packet:"+word+":"); found {
+		if after, found := strings.CutPrefix(t, "capp:"+word+":"); found {
 			return after
 		}
 	}
