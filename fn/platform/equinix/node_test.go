@@ -425,7 +425,7 @@ func source(t *testing.T, parts ...string) string {
 	t.Helper()
 	var out strings.Builder
 	for _, part := range parts {
-		b, err := os.ReadFile(filepath.Join("node/parts", part+".sh"))
+		b, err := os.ReadFile(filepath.Join("node", "parts", part+".sh"))
 		if err != nil {
 			t.Fatal(err)
 		}
