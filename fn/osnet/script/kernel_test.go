@@ -79,7 +79,7 @@ type object = map[string]any
 func newKernel(t *testing.T) kernel {
 	t.Helper()
 	k := kernel{t: t, folder: t.TempDir()}
-	for _, name := range []string{"ip", "ifup", "ifdown", "modprobe", "systemctl"} {
+	for _, name := range []string{"ip", "ifup", "ifdown", "modprobe", "systemctl", "networkctl", "nmcli", "netplan"} {
 		if err := os.WriteFile(filepath.Join(k.folder, name), []byte("#!"+python(t)+" -IS"+fakeKernel), 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -119,11 +119,17 @@ const (
 // newServer has the pool's files, and an empty root beside.
 func newServer(t *testing.T, pool plan.Pool, timeout time.Duration) server {
 	t.Helper()
+	return newServerOf(t, pool, osnet.Ifupdown, timeout)
+}
+
+// newServerOf is one with a certain back end.
+func newServerOf(t *testing.T, pool plan.Pool, backend osnet.Backend, timeout time.Duration) server {
+	t.Helper()
 	s := &service{customData: object{osnet.CustomDataKey: object{"vlan1000.ipv4": "10.60.10.2/24", "vlan1001.ipv4": "10.60.20.2/24"}, "other": 1}}
 	web := httptest.NewServer(s)
 	t.Cleanup(web.Close)
 	s.url = web.URL
-	files, err := osnet.Render(pool, osnet.Ifupdown, osnet.Options{Metadata: web.URL, Timeout: timeout})
+	files, err := osnet.Render(pool, backend, osnet.Options{Metadata: web.URL, Timeout: timeout})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -522,6 +528,31 @@ func TestNetworkIsGone(t *testing.T) {
 	}
 	if !slices.Contains(s.kernel.calls(), "ip link del dev vlan1001") {
 		t.Errorf("the interface is left behind: %q", s.kernel.calls())
+	}
+}
+
+// A bond is the image's: whatever configures the network, it stays as it is when
+// none of our networks is on it any more.
+func TestBondStays(t *testing.T) {
+	for _, backend := range osnet.Backends() {
+		t.Run(string(backend), func(t *testing.T) {
+			t.Parallel()
+			s := newServerOf(t, pooltest.Pools()["HybridUntagged"], backend, time.Minute)
+			s.write(node.StatePath, `{"devices": ["bond0", "vlan1001"]}`)
+			s.kernel.write("state.json", member("enp193s0f0np0", "0c:42:a1:00:00:10").with(
+				nic("enp193s0f1np1", "0c:42:a1:00:00:11", "10.60.10.2/24"), vlan("vlan1001", 1001, "10.60.20.2/24"),
+				bond("bond0", "198.51.100.11/31"), via("198.51.100.10", "bond0")))
+			if code, said := s.run(); code != 0 {
+				t.Fatalf("got %d:\n%s", code, said)
+			}
+			calls := strings.Join(s.kernel.calls(), "\n")
+			if strings.Contains(calls, "bond0") {
+				t.Errorf("the bond is touched: %s", calls)
+			}
+			if !strings.Contains(calls, "vlan1001") {
+				t.Errorf("the VLAN on it is left behind: %s", calls)
+			}
+		})
 	}
 }
 

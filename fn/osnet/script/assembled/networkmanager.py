@@ -298,6 +298,8 @@ class Backend:
     wait="0" if device in later else "60"
     run("nmcli","--wait",wait,"connection","up","id","l2cluster-"+names[device])
  def down(self,device):
+  if device.startswith("bond"):
+   return
   run("nmcli","device","disconnect",device,check=False)
   if kind(Snapshot().links.get(device,{}))=="vlan":
    run("ip","link","del","dev",device,check=False)
