@@ -447,3 +447,14 @@ func TestVersions(t *testing.T) {
 		})
 	}
 }
+
+// TestRemedyOfOneControlPlaneMachine: with one machine nothing can be taken away
+// first, so nobody is told to.
+func TestRemedyOfOneControlPlaneMachine(t *testing.T) {
+	in := world{observed: asIs(), desired: but(asIs(), plan.ControlPlanePool, template("t2")), surge: map[string]int{plan.ControlPlanePool: 1}, total: 6}.input(t)
+	in.Cluster.Plan.Pools[0].Replicas = 1
+	got := rollout.Decide(in).Holds
+	if len(got) != 1 || !strings.HasSuffix(got[0].Why, "; extend the assignment range") {
+		t.Errorf("want only the remedy that is one: got %v", got)
+	}
+}

@@ -36,7 +36,18 @@ func (d decision) withoutRoom(pool plan.Pool, rolls map[string]bool) string {
 		return ""
 	}
 	return "keeps its machines as they are, since there is no room to replace them: " +
-		strings.Join(missing, "; ") + "; extend the assignment range, or set rollout.maxSurge: 0"
+		strings.Join(missing, "; ") + "; " + remedy(pool)
+}
+
+// withoutSurge is how many control plane machines a rollout needs that takes one
+// away first: etcd would lose its majority.
+const withoutSurge = 3
+
+func remedy(pool plan.Pool) string {
+	if pool.Role == plan.ControlPlane && pool.Replicas < withoutSurge {
+		return "extend the assignment range"
+	}
+	return "extend the assignment range, or set rollout.maxSurge: 0"
 }
 
 // need of a range when a pool rolls beside others: for the machines that are
