@@ -66,5 +66,9 @@ func inside(ctx context.Context, m *testing.M) int {
 	}
 	defer w.Stop()
 	here = w
+	context.AfterFunc(ctx, func() {
+		w.Stop()
+		os.Exit(1)
+	})
 	return m.Run()
 }
