@@ -236,6 +236,9 @@ func (l *living) progress(key string, replicas, upToDate int) {
 	status := maps.Clone(o["status"].(object))
 	status["observedGeneration"] = at(o, "metadata", "generation")
 	status["replicas"], status["upToDateReplicas"], status["readyReplicas"] = float64(replicas), float64(upToDate), float64(replicas)
+	if version := at(o, "spec", "version"); version != nil && replicas == upToDate {
+		status["version"] = version
+	}
 	o["status"] = status
 }
 

@@ -45,6 +45,8 @@ type maker struct {
 	template, version string
 	// replicas exist, of which upToDate are what the spec asks for.
 	replicas, upToDate int
+	// broken are not ready.
+	broken int
 	// late says that the status speaks of an older spec.
 	late bool
 	// runs is what the control plane says that it runs.
@@ -69,7 +71,7 @@ func status(m maker) string {
 		observed = 1
 	}
 	return fmt.Sprintf("status: {observedGeneration: %d, replicas: %d, upToDateReplicas: %d, readyReplicas: %d, version: %q}",
-		observed, m.replicas, m.upToDate, m.replicas, m.runs)
+		observed, m.replicas, m.upToDate, m.replicas-m.broken, m.runs)
 }
 
 func (m maker) text(pool string) string {
@@ -261,6 +263,7 @@ func TestControlPlaneFirst(t *testing.T) {
 	surge := map[string]int{plan.ControlPlanePool: 1, "a": 1, "b": 1}
 	halfway := but(asIs(), plan.ControlPlanePool, func(m *maker) { m.version, m.replicas, m.upToDate = "v1.35.0", 4, 2 })
 	done := but(asIs(), plan.ControlPlanePool, func(m *maker) { m.version, m.runs = "v1.35.0", "v1.35.0" })
+	broken := but(asIs(), plan.ControlPlanePool, func(m *maker) { m.version, m.runs, m.broken = "v1.35.0", "v1.35.0", 1 })
 	late := but(asIs(), plan.ControlPlanePool, func(m *maker) { m.version, m.late = "v1.35.0", true })
 	without := func(makers map[string]maker, pool string) map[string]maker { delete(makers, pool); return makers }
 	cases := map[string]struct {
@@ -271,9 +274,10 @@ func TestControlPlaneFirst(t *testing.T) {
 	}{
 		"New":         {"nothing runs yet, so nothing is too new", nil, asIs(), nil, ""},
 		"Same":        {"no other version", asIs(), asIs(), nil, ""},
-		"Edited":      {"the control plane begins", asIs(), upgraded(asIs(), "v1.35.0"), []string{"a", "b"}, "waits with Kubernetes v1.35.0 until the control plane is done with it: 0 of its 3 machines are up to date"},
+		"Edited":      {"the control plane begins", asIs(), upgraded(asIs(), "v1.35.0"), []string{"a", "b"}, "waits with Kubernetes v1.35.0 until the control plane is done with it: 0 of its 3 machines are up to date, and 3 ready"},
 		"NotTakenIn":  {"figures of the old spec say nothing", late, upgraded(asIs(), "v1.35.0"), []string{"a", "b"}, "until the control plane"},
 		"Halfway":     {"two machines of four are new", halfway, upgraded(asIs(), "v1.35.0"), []string{"a", "b"}, "2 of its 4 machines"},
+		"NotReady":    {"a control plane that is not well yet is not done", broken, upgraded(asIs(), "v1.35.0"), []string{"a", "b"}, "3 of its 3 machines are up to date, and 2 ready"},
 		"Done":        {"now the workers", done, upgraded(asIs(), "v1.35.0"), nil, ""},
 		"Patch":       {"a patch version goes the same way", asIs(), upgraded(asIs(), "v1.34.3"), []string{"a", "b"}, "v1.34.3"},
 		"NewPool":     {"a new pool's kubelets would be too new", without(asIs(), "b"), upgraded(asIs(), "v1.35.0"), []string{"a", "b"}, "v1.35.0"},

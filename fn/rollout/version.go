@@ -136,7 +136,7 @@ func (d decision) beforeControlPlane(pool plan.Pool) string {
 	if runs := cp.String("status", "version"); asked && p.replicas > 0 && upToDate == p.replicas && p.ready == p.replicas && (runs == "" || runs == wanted) {
 		return ""
 	}
-	return fmt.Sprintf("waits with Kubernetes %s until the control plane is done with it: %d of its %d machines are up to date", wanted, upToDate, p.replicas)
+	return fmt.Sprintf("waits with Kubernetes %s until the control plane is done with it: %d of its %d machines are up to date, and %d ready", wanted, upToDate, p.replicas, p.ready)
 }
 
 // brings says whether a pool would bring machines of a version that the control
