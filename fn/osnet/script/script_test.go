@@ -556,6 +556,19 @@ func TestBondStays(t *testing.T) {
 	}
 }
 
+// What netplan reads becomes what systemd-networkd reads before that is loaded.
+func TestNetplanGenerates(t *testing.T) {
+	t.Parallel()
+	s := newServerOf(t, twoVLANs(), osnet.Netplan, time.Minute)
+	s.kernel.write("state.json", hardware().with(good()["vlan1000"], good()["vlan1001"]))
+	if code, said := s.run(); code != 0 {
+		t.Fatalf("got %d:\n%s", code, said)
+	}
+	if diff := cmp.Diff([]string{"netplan generate", "networkctl reload"}, s.kernel.calls()); diff != "" {
+		t.Errorf("calls: -want, +got:\n%s", diff)
+	}
+}
+
 // An image whose file includes ours already is not changed.
 func TestInclude(t *testing.T) {
 	t.Parallel()

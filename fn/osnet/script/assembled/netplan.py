@@ -306,6 +306,7 @@ class Netplan(Backend):
   if any(name.startswith("/etc/netplan/")for name in changed):
    run("netplan","generate")
   super().load(changed)
+Backend=Netplan
 DESCRIPTION="/etc/l2cluster/network.json"
 LOST=(OSError,ValueError,http.client.HTTPException)
 class Metadata:

@@ -7,3 +7,7 @@ class Netplan(Backend):
         if any(name.startswith("/etc/netplan/") for name in changed):
             run("netplan", "generate")
         super().load(changed)
+
+
+# What the rest of the script takes.
+Backend = Netplan
