@@ -299,6 +299,9 @@ func (c *claim) verifiedFirst() {
 // Addresses come from a pool of Cluster API's IPAM provider.
 func TestIPAM(t *testing.T) {
 	long(t)
+	if here.Tools.Binaries["ipam-in-cluster"] == "" {
+		t.Skip("the IPAM provider could not be built")
+	}
 	pool := &stack.Object{Object: map[string]any{
 		"apiVersion": "ipam.cluster.x-k8s.io/v1alpha2", "kind": "InClusterIPPool",
 		"metadata": map[string]any{"name": "lab-addresses", "namespace": "team-b"},

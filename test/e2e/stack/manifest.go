@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
@@ -21,10 +23,15 @@ import (
 func Decode(raw []byte) ([]*Object, error) {
 	var out []*Object
 	for d := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(raw), 4096); ; {
-		o := &Object{}
-		err := d.Decode(&o.Object)
+		var raw json.RawMessage
+		err := d.Decode(&raw)
 		if errors.Is(err, io.EOF) {
 			return out, nil
+		}
+		o := &Object{}
+		if err == nil && len(raw) > 0 {
+			// Unlike the standard library it tells integers from other numbers.
+			err = utiljson.Unmarshal(raw, &o.Object)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("cannot read objects: %w", err)
