@@ -20,7 +20,7 @@ import (
 	"github.com/l2cluster/function-l2cluster/test/boot/lab"
 )
 
-// limit of one boot of a machine, which takes about a minute on an idle computer.
+// limit of one boot of a machine, which takes up to two minutes of one core.
 const limit = 20 * time.Minute
 
 var builtImage = sync.OnceValues(func() (lab.Image, error) { return lab.Build(context.Background()) })
