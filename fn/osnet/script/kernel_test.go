@@ -170,7 +170,8 @@ func member(name, mac string) state {
 }
 
 // bond is a bond.
-func bond(name string, addresses ...string) state {
+func bond(addresses ...string) state {
+	const name = "bond0"
 	return interfaceWith(object{"ifname": name, "link_type": "ether", "address": "0c:42:a1:00:00:10", "linkinfo": object{"info_kind": "bond"}}, addresses)
 }
 

@@ -205,7 +205,7 @@ func twoVLANs() plan.Pool { return pooltest.Pools()["HybridBondedTwoVLANs"] }
 func hardware() state {
 	return member("enp193s0f0np0", "0c:42:a1:00:00:10").with(
 		member("enp193s0f1np1", "0c:42:a1:00:00:11"),
-		bond("bond0", "198.51.100.11/31"), via("198.51.100.10", "bond0"))
+		bond("198.51.100.11/31"), via("198.51.100.10", "bond0"))
 }
 
 func good() map[string]state {
@@ -463,7 +463,7 @@ func TestPorts(t *testing.T) {
 		"InBond": {"A member is found, and leaves its bond.", hardware(), 0, []string{started, succeeded}},
 		"Unknown": {
 			"A MAC address that no interface has cannot become right.",
-			member("enp193s0f0np0", "0c:42:a1:00:00:10").with(bond("bond0", "198.51.100.11/31")), 1,
+			member("enp193s0f0np0", "0c:42:a1:00:00:10").with(bond("198.51.100.11/31")), 1,
 			[]string{started, failed + "eth1: 0 interfaces have the permanent address 0c:42:a1:00:00:11"},
 		},
 		"Twice": {
@@ -534,6 +534,7 @@ func TestNetworkIsGone(t *testing.T) {
 // A bond is the image's: whatever configures the network, it stays as it is when
 // none of our networks is on it any more.
 func TestBondStays(t *testing.T) {
+	t.Parallel()
 	for _, backend := range osnet.Backends() {
 		t.Run(string(backend), func(t *testing.T) {
 			t.Parallel()
@@ -541,7 +542,7 @@ func TestBondStays(t *testing.T) {
 			s.write(node.StatePath, `{"devices": ["bond0", "vlan1001"]}`)
 			s.kernel.write("state.json", member("enp193s0f0np0", "0c:42:a1:00:00:10").with(
 				nic("enp193s0f1np1", "0c:42:a1:00:00:11", "10.60.10.2/24"), vlan("vlan1001", 1001, "10.60.20.2/24"),
-				bond("bond0", "198.51.100.11/31"), via("198.51.100.10", "bond0")))
+				bond("198.51.100.11/31"), via("198.51.100.10", "bond0")))
 			if code, said := s.run(); code != 0 {
 				t.Fatalf("got %d:\n%s", code, said)
 			}
@@ -628,7 +629,7 @@ func TestHandover(t *testing.T) {
 	storage := pooltest.With(pooltest.Tagged("storage", "bond0", 1000, "127.60.10.0/24"), pooltest.Default)
 	pool := pooltest.Pool(spec.Layer2Bonded, []plan.Port{{Name: "bond0", Bonded: true, Layer2: true, Networks: []string{"storage"}}}, storage)
 	have := member("enp193s0f0np0", "0c:42:a1:00:00:10").with(
-		bond("bond0", "127.0.0.11/31"), via("127.0.0.10", "bond0"))
+		bond("127.0.0.11/31"), via("127.0.0.10", "bond0"))
 	link := vlan("vlan1000", 1000, "127.60.10.2/24")
 	after := link.with(via("127.60.10.1", "vlan1000"))
 	cases := map[string]struct {
