@@ -124,7 +124,12 @@ func (d decision) controlPlane() object.View {
 // server that it talks to.
 func (d decision) beforeControlPlane(pool plan.Pool) string {
 	cp, wanted := d.controlPlane(), d.Cluster.Spec.KubernetesVersion
-	if pool.Role == plan.ControlPlane || cp == nil || !d.brings(pool, cp, wanted) {
+	switch {
+	case pool.Role == plan.ControlPlane:
+		return ""
+	case cp == nil:
+		return d.unseenControlPlane(pool, wanted)
+	case !d.brings(pool, cp, wanted):
 		return ""
 	}
 	p := d.progress[plan.ControlPlanePool]
@@ -137,6 +142,26 @@ func (d decision) beforeControlPlane(pool plan.Pool) string {
 		return ""
 	}
 	return fmt.Sprintf("waits with Kubernetes %s until the control plane is done with it: %d of its %d machines are up to date, and %d ready", wanted, upToDate, p.replicas, p.ready)
+}
+
+// unseenControlPlane says why a pool waits with a version when no control plane was
+// observed, or "". One that does not exist yet holds nobody back. One that an
+// observation has missed has machines, and those say what they run.
+func (d decision) unseenControlPlane(pool plan.Pool, wanted string) string {
+	seen := d.Cluster.Observed[d.makers[pool.Name].Key]
+	if seen != nil && seen.String("spec", "template", "spec", "version") == wanted {
+		return ""
+	}
+	if seen != nil && !d.Machines.Fetched {
+		return fmt.Sprintf("waits with Kubernetes %s until it is known what the control plane runs", wanted)
+	}
+	for _, v := range d.Machines.Items {
+		if runs := v.String("spec", "version"); isControlPlane(v) && runs != "" && runs != wanted {
+			return fmt.Sprintf("waits with Kubernetes %s until the control plane is done with it: machine %s runs %s",
+				wanted, v.String("metadata", "name"), runs)
+		}
+	}
+	return ""
 }
 
 // brings says whether a pool would bring machines of a version that the control
