@@ -115,8 +115,13 @@ func (w *World) tickControlPlane(o *composed) {
 	machines = w.machinesOf(cluster, controlPlanePool)
 	upToDate := 0
 	for _, m := range machines {
-		if m.from == from {
+		is := m.from == from
+		if is {
 			upToDate++
+		}
+		if m.upToDate == nil || *m.upToDate != is {
+			m.upToDate = &is
+			w.touched(m)
 		}
 	}
 	counts := machineCounts(o.observed, len(machines), upToDate, ready(machines))

@@ -14,6 +14,7 @@ const (
 	labelOwner    = "crossplane.io/composite"
 	clusterLabel  = "cluster.x-k8s.io/cluster-name"
 	controlLabel  = "cluster.x-k8s.io/control-plane"
+	setLabel      = "cluster.x-k8s.io/set-name"
 	machineLabel  = "l2cluster.io/machine"
 	portLabel     = "l2cluster.io/port"
 	poolLabel     = "l2cluster.io/pool"

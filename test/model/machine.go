@@ -17,6 +17,7 @@ type machine struct {
 	set                 *machineSet // nil for one of the control plane
 	from                string      // what a control plane's machine was made from
 	version             string      // of Kubernetes
+	upToDate            *bool       // as the control plane sees it
 	labels              *structpb.Struct
 	controlPlane        bool
 	wants               []want
@@ -123,6 +124,9 @@ func (m *machine) read(kind string) *structpb.Struct {
 	if m.controlPlane {
 		labels = with(labels, controlLabel, "")
 	}
+	if m.set != nil {
+		labels = with(labels, setLabel, m.set.name)
+	}
 	metadata := fields{
 		"name": m.name, "namespace": m.owner.namespace, "labels": labels, "creationTimestamp": stamp(m.created),
 	}
@@ -152,8 +156,15 @@ func (m *machine) spec(kind string) fields {
 }
 
 func (m *machine) status(kind string) fields {
-	if kind == "Machine" && m.joined {
-		return fields{"nodeRef": fields{"name": m.name}}
+	out := fields{}
+	if kind != "Machine" {
+		return out
 	}
-	return fields{}
+	if m.joined {
+		out["nodeRef"] = fields{"name": m.name}
+	}
+	if m.upToDate != nil {
+		out["conditions"] = []fields{condition("UpToDate", *m.upToDate, "")}
+	}
+	return out
 }
