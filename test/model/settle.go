@@ -187,7 +187,7 @@ func (w *World) leftover(c *Composite, o *composed) string {
 		}
 	case "Vlan":
 		vxlan := number(o.body, "spec", "forProvider", "vxlan")
-		if s.onVLAN(vxlan) == nil && !w.carriedByHeld(c, text(o.body, "metadata", "annotations", externalName)) {
+		if s.onVLAN(vxlan) == nil && !w.carriedByOld(c, text(o.body, "metadata", "annotations", externalName)) {
 			return fmt.Sprintf("no network is on VLAN %d", vxlan)
 		}
 	case "PacketMachineTemplate", "KubeadmConfigTemplate":
@@ -209,10 +209,24 @@ func (c *Composite) held(pool string) bool {
 	return strings.Contains(text(c.now().conditions["AddressesAllocated"], "message"), "pool "+pool+" keeps its machines as they are")
 }
 
-// carriedByHeld says whether a machine of a held pool carries a VLAN.
-func (w *World) carriedByHeld(c *Composite, vlan string) bool {
+// keeps says whether a machine keeps the ports with which it booted: it is to be
+// replaced, and is not yet because there is no room, or because the machine in its
+// place does not come up.
+func (w *World) keeps(m *machine) bool {
+	if m.owner.held(m.pool) {
+		return true
+	}
+	if m.set == nil {
+		return m.upToDate != nil && !*m.upToDate
+	}
+	o := w.deployment(m.set)
+	return o != nil && !m.set.madeFor(o)
+}
+
+// carriedByOld says whether a machine that keeps its ports carries a VLAN.
+func (w *World) carriedByOld(c *Composite, vlan string) bool {
 	for _, m := range w.machinesOfClaim(c) {
-		if m.server == nil || !c.held(m.pool) {
+		if m.server == nil || !w.keeps(m) {
 			continue
 		}
 		for _, p := range m.server.ports {
@@ -274,7 +288,7 @@ func (w *World) judgePorts(c *Composite) {
 	s := c.now().spec
 	for _, m := range w.machinesOfClaim(c) {
 		p := s.pool(m.pool)
-		if p == nil || !m.joined || c.held(p.name) {
+		if p == nil || !m.joined || w.keeps(m) {
 			continue
 		}
 		for _, name := range []string{bond, member} {
