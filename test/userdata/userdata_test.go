@@ -221,7 +221,8 @@ func TestEndpointOnControlPlanesOnly(t *testing.T) {
 	}
 }
 
-// TestEngines is field case C01.
+// TestEngines: two template engines, one after the other, leave our texts as they
+// are.
 func TestEngines(t *testing.T) {
 	const script = "docker inspect --format '{{.State.Status}}' x; a=(1 2); echo ${#a[@]}"
 	c := expand(t, nil, map[string]any{"bootstrap": map[string]any{
@@ -244,7 +245,8 @@ func TestEngines(t *testing.T) {
 	}
 }
 
-// TestNodeAddress is field case C32 as far as user data goes.
+// TestNodeAddress is about the address with which a node registers, as far as user
+// data goes.
 func TestNodeAddress(t *testing.T) {
 	c := expand(t, parse(t, scenarios["NodeIP"].claim), parse(t, scenarios["NodeIP"].input))
 	for role, data := range servers(t, c) {
@@ -265,8 +267,9 @@ func TestNodeAddress(t *testing.T) {
 	}
 }
 
-// TestOrder is field case C29: it runs what cloud-init makes of the commands,
-// with programs that only write down that they ran.
+// TestOrder: the network comes first, and nothing goes on without it. It runs what
+// cloud-init makes of the commands, with programs that only write down that they
+// ran.
 func TestOrder(t *testing.T) {
 	c := expand(t, nil, map[string]any{"bootstrap": map[string]any{
 		"preKubeadmCommands": []any{"user-before"}, "postKubeadmCommands": []any{"user-after"},
