@@ -210,8 +210,8 @@ func (c *Composite) held(pool string) bool {
 }
 
 // keeps says whether a machine keeps the ports with which it booted: it is to be
-// replaced, and is not yet because there is no room, or because the machine in its
-// place does not come up.
+// replaced, and is not yet because there is no room, because its control plane is
+// not done with a version, or because the machine in its place does not come up.
 func (w *World) keeps(m *machine) bool {
 	if m.owner.held(m.pool) {
 		return true
@@ -220,7 +220,7 @@ func (w *World) keeps(m *machine) bool {
 		return m.upToDate != nil && !*m.upToDate
 	}
 	o := w.deployment(m.set)
-	return o != nil && !m.set.madeFor(o)
+	return o != nil && (!m.set.madeFor(o) || m.set.version != m.owner.now().spec.version)
 }
 
 // carriedByOld says whether a machine that keeps its ports carries a VLAN.
