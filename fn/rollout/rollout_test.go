@@ -302,38 +302,35 @@ func TestControlPlaneFirst(t *testing.T) {
 // TestControlPlaneUnseen: an observation that misses the control plane does not let
 // workers run ahead of it.
 func TestControlPlaneUnseen(t *testing.T) {
-	unseen := asIs()
-	delete(unseen, plan.ControlPlanePool)
-	running := func(version string) object.Required {
-		return object.Required{Fetched: true, Items: []object.View{view(t,
-			"{metadata: {name: cp-0, labels: {cluster.x-k8s.io/control-plane: \"\"}}, spec: {version: %s}}", version)}}
+	without := func(pools ...string) map[string]maker {
+		makers := asIs()
+		for _, pool := range pools {
+			delete(makers, pool)
+		}
+		return makers
 	}
 	cases := map[string]struct {
 		reason            string
 		observed, desired map[string]maker
-		machines          object.Required
 		want              []string
-		says              string
 	}{
-		"Behind":     {"its machines say that it runs the old version", unseen, upgraded(asIs(), "v1.35.0"), running("v1.34.2"), []string{"a", "b"}, "machine cp-0 runs v1.34.2"},
-		"There":      {"its machines run the new version already", unseen, upgraded(asIs(), "v1.35.0"), running("v1.35.0"), nil, ""},
-		"NotFetched": {"nobody knows what it runs", unseen, upgraded(asIs(), "v1.35.0"), object.Required{}, []string{"a", "b"}, "until it is known what the control plane runs"},
-		"NoOther":    {"the workers have the version already", unseen, asIs(), running("v1.33.0"), nil, ""},
-		"NewCluster": {"there is no machine yet", nil, asIs(), object.Required{Fetched: true}, nil, ""},
-		"FirstRound": {"there is nothing yet, and nobody has looked for machines", nil, asIs(), object.Required{}, nil, ""},
+		"OtherVersion": {"nobody knows what it runs", without(plan.ControlPlanePool), upgraded(asIs(), "v1.35.0"), []string{"a", "b"}},
+		"SameVersion":  {"the workers have the version already", without(plan.ControlPlanePool), asIs(), nil},
+		"NewPool":      {"a new pool could be too new", without(plan.ControlPlanePool, "b"), asIs(), []string{"b"}},
+		"NewCluster":   {"there is nothing yet", nil, asIs(), nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := rollout.Decide(world{
-				observed: tc.observed, desired: tc.desired, machines: tc.machines,
+				observed: tc.observed, desired: tc.desired,
 				surge: map[string]int{plan.ControlPlanePool: 1, "a": 1, "b": 1}, total: 100,
 			}.input(t))
 			if diff := cmp.Diff(tc.want, held(got)); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 			for _, h := range got.Holds {
-				if !strings.Contains(h.Why, tc.says) || h.Reason != rollout.ControlPlaneFirst {
-					t.Errorf("%s: want %q in %q", tc.reason, tc.says, h.Why)
+				if !strings.Contains(h.Why, "until its control plane is seen") || h.Reason != rollout.ControlPlaneFirst {
+					t.Errorf("%s: got %q", tc.reason, h.Why)
 				}
 			}
 		})

@@ -145,23 +145,16 @@ func (d decision) beforeControlPlane(pool plan.Pool) string {
 }
 
 // unseenControlPlane says why a pool waits with a version when no control plane was
-// observed, or "". One that does not exist yet holds nobody back. One that an
-// observation has missed has machines, and those say what they run.
+// observed, or "". Before anything exists nobody waits: all are made together.
+// After that an observation has missed the control plane, or it was not made yet;
+// what it runs is known when it is seen again.
 func (d decision) unseenControlPlane(pool plan.Pool, wanted string) string {
 	seen := d.Cluster.Observed[d.makers[pool.Name].Key]
-	if seen != nil && seen.String("spec", "template", "spec", "version") == wanted {
+	has := seen != nil && seen.String("spec", "template", "spec", "version") == wanted
+	if has || len(d.Cluster.Observed) == 0 {
 		return ""
 	}
-	if seen != nil && !d.Machines.Fetched {
-		return fmt.Sprintf("waits with Kubernetes %s until it is known what the control plane runs", wanted)
-	}
-	for _, v := range d.Machines.Items {
-		if runs := v.String("spec", "version"); isControlPlane(v) && runs != "" && runs != wanted {
-			return fmt.Sprintf("waits with Kubernetes %s until the control plane is done with it: machine %s runs %s",
-				wanted, v.String("metadata", "name"), runs)
-		}
-	}
-	return ""
+	return fmt.Sprintf("waits with Kubernetes %s until its control plane is seen", wanted)
 }
 
 // brings says whether a pool would bring machines of a version that the control
