@@ -18,7 +18,7 @@ FUZZTIME_FUNCTION ?= 60s
 # the steps that each takes. They are fixed, so that a suite that fails has a change
 # to blame; MODEL_SEEDS=$RANDOM looks elsewhere.
 MODEL_SEEDS ?= 1 2
-MODEL_STEPS ?= 500000
+MODEL_STEPS ?= 100000
 
 # The race detector needs a C compiler; where there is none, tests run without.
 RACE := $(shell command -v "$$(go env CC)" >/dev/null && echo -race)
