@@ -49,7 +49,7 @@ GO_BUILD := CGO_ENABLED=0 go build -trimpath -ldflags="-s -w"
 
 .PHONY: help
 help: ## List the targets.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo "  test-NAME      Run one suite of a module of its own:$(foreach m,$(sort $(QUICK) $(SLOW)), $(notdir $(m)))"
 
 .PHONY: build
@@ -95,6 +95,30 @@ test-boot: ## Boot real machines in every mode with every back end. Needs root a
 .PHONY: test-boot-quick
 test-boot-quick: ## Boot the three most important of them, once each.
 	cd test/boot && L2CLUSTER_BOOT=1 go test -count 1 -timeout 60m -v -run 'TestQuick$$' ./...
+
+# A whole control plane on this machine, see docs/e2e.md. The first time its programs
+# are built, for half an hour or more.
+E2E := go test -count 1 -v
+
+.PHONY: test-e2e-smoke
+test-e2e-smoke: ## Apply one claim to a whole control plane, and delete it.
+	cd test/e2e && $(E2E) -timeout 90m -run '^TestSmoke$$' .
+
+.PHONY: test-e2e
+test-e2e: ## Run all scenarios on it, except those that measure.
+	cd test/e2e && L2CLUSTER_E2E=all $(E2E) -timeout 120m -parallel 16 -skip '^TestMeasure' .
+
+.PHONY: test-e2e-scale
+test-e2e-scale: ## Measure many clusters, and one of a hundred servers.
+	cd test/e2e && L2CLUSTER_E2E=all $(E2E) -timeout 120m -run '^TestMeasure' .
+
+.PHONY: dev
+dev: ## Start a whole control plane with the examples, and leave it running.
+	@cd test/e2e && go run ./dev up $(abspath $(OUT))/dev
+
+.PHONY: dev-down
+dev-down: ## End it.
+	@cd test/e2e && go run ./dev down $(abspath $(OUT))/dev
 
 .PHONY: bench
 bench: ## Measure RunFunction over gRPC beside a floor that only decodes and encodes.
