@@ -94,6 +94,7 @@ type Cloud struct {
 	events       *table[*event]
 	pools        pools
 	log          []Change
+	refused      []Refusal
 	faults       []*fault
 	limit        limit
 	requests     map[Request]int

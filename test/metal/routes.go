@@ -87,6 +87,7 @@ func (c *Cloud) run(run endpoint, q *query) answer {
 	case errors.Is(err, errUnreachable):
 		return answer{}
 	case errors.As(err, &no):
+		c.refusal(q, no)
 		return encode(no.status, no.body(), nil)
 	case err != nil:
 		return encode(http.StatusInternalServerError, (&apiError{messages: []string{err.Error()}}).body(), nil)
