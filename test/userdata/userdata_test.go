@@ -496,7 +496,7 @@ func TestSize(t *testing.T) {
 // machines, and how many networks with four routes each are within the budget,
 // whatever makes the endpoint reachable, with the cloud controller in user data.
 func TestGrowth(t *testing.T) {
-	for vip, networks := range map[string]int{"CPEM": 8, "EMLB": 8, "KUBE_VIP": 6} {
+	for vip, networks := range map[string]int{"CPEM": 8, "EMLB": 8, "KUBE_VIP": 8} {
 		t.Run(vip, func(t *testing.T) {
 			one, more, many := expandMany(t, vip, 1, 2), expandMany(t, vip, networks, 2), expandMany(t, vip, 1, 200)
 			for _, role := range []string{"first", "joining", "worker"} {

@@ -410,6 +410,39 @@ func TestMetadataIsGone(t *testing.T) {
 	}
 }
 
+// A command that never ends does not outlast the time limit, which ends the run
+// once for all: what failed before is the reason, if anything did.
+func TestHangs(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		up     any
+		want   string
+	}{
+		"Silently": {"Nothing has failed yet.", object{"vlan1001": "hangs"}, "the time limit of 16 s is over"},
+		"AfterAFailure": {
+			"It fails at once, and then hangs.", object{"vlan1001": "hangs later"},
+			"ifup vlan1001: ifup: failed to bring up vlan1001",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t, twoVLANs(), 16*time.Second)
+			s.kernel.write("state.json", hardware())
+			s.kernel.write("up.json", tc.up)
+			begin := time.Now()
+			code, said := s.run()
+			if took := time.Since(begin); code != 1 || took > time.Minute {
+				t.Errorf("\n%s\ngot %d after %s, want 1 within the limit:\n%s", tc.reason, code, took, said)
+			}
+			if diff := cmp.Diff([]string{started, failed + tc.want}, s.service.reports(t)); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 // A report that cannot be made does not undo the network.
 func TestReportsAreLost(t *testing.T) {
 	s := newServer(t, twoVLANs(), 12*time.Second)

@@ -309,6 +309,8 @@ class Netplan(Backend):
 Backend=Netplan
 DESCRIPTION="/etc/l2cluster/network.json"
 LOST=(OSError,ValueError,http.client.HTTPException)
+class Late(Exception):
+ pass
 class Metadata:
  def __init__(self,base):
   self.base=base.rstrip("/")
@@ -421,6 +423,7 @@ class Node(Wanted):
     self.handover.clear()
   except Wrong as e:
    log("attempt failed:",e)
+   self.reason=str(e)
    return e
   return None
  def make_room(self,names):
@@ -475,7 +478,7 @@ def bring_up(node,start):
    told.append(True)
    metadata.report(node.state["url"],events["started"],limit=reserve)
  def late(*_):
-  raise Wrong(node.reason or "the time limit of %d s is over"%limit)
+  raise Late(node.reason or "the time limit of %d s is over"%limit)
  signal.signal(signal.SIGALRM,late)
  signal.alarm(max(1,limit-reserve))
  try:
@@ -483,7 +486,7 @@ def bring_up(node,start):
   node.apply()
   node.name_node()
   signal.alarm(0)
- except(Wrong,OSError)as e:
+ except(Wrong,Late,OSError)as e:
   signal.alarm(0)
   log("failed:",e)
   metadata.report(node.state.get("url"),events["failed"],str(e),limit=reserve)
@@ -492,10 +495,10 @@ def bring_up(node,start):
  return 0
 def main():
  global root
- parser=argparse.ArgumentParser(description="Brings up this server's layer-2 networks, exactly as they are described.")
+ parser=argparse.ArgumentParser(description="Brings up this server's layer-2 networks.")
  parser.add_argument("--check",action="store_true",help="say what is not as described, and change nothing")
- parser.add_argument("--handover",action="store_true",help="wait until the platform's own network is gone, then finish")
- parser.add_argument("--root",default="",help="the folder to take for / (for tests)")
+ parser.add_argument("--handover",action="store_true",help="wait until the platform's own network is gone")
+ parser.add_argument("--root",default="",help="the folder to take for /")
  options=parser.parse_args()
  root=options.root
  start=time.monotonic()
