@@ -15,10 +15,10 @@ ARCH ?= $(shell go env GOARCH)
 FUZZTIME ?= 20s
 FUZZTIME_FUNCTION ?= 60s
 # Seeds of the model of the world, each of which runs in a process of its own, and
-# the steps that each takes. They are fixed, so that a suite that fails has a change
+# the steps that each takes, a million in all. They are fixed, so that a suite that fails has a change
 # to blame; MODEL_SEEDS=$RANDOM looks elsewhere.
 MODEL_SEEDS ?= 1 2
-MODEL_STEPS ?= 100000
+MODEL_STEPS ?= 500000
 
 # The race detector needs a C compiler; where there is none, tests run without.
 RACE := $(shell command -v "$$(go env CC)" >/dev/null && echo -race)
