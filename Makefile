@@ -15,8 +15,8 @@ ARCH ?= $(shell go env GOARCH)
 FUZZTIME ?= 20s
 FUZZTIME_FUNCTION ?= 60s
 # Seeds of the model of the world, each of which runs in a process of its own, and
-# the steps that each takes, a million in all. They are fixed, so that a suite that fails has a change
-# to blame; MODEL_SEEDS=$RANDOM looks elsewhere.
+# the steps that each takes, a million in all. They are fixed, so that a suite that
+# fails has a change to blame; MODEL_SEEDS=$RANDOM looks elsewhere.
 MODEL_SEEDS ?= 1 2
 MODEL_STEPS ?= 500000
 
