@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,26 +21,56 @@ import (
 
 // claim is one L2Cluster and what belongs to it.
 type claim struct {
-	t    *testing.T
-	body *stack.Object
-	// from is the number of the cloud's last change before the claim.
-	from int
+	wish
+
+	t *testing.T
+	// from is the number of the cloud's last change before the claim, refusedFrom
+	// that of its last refusal.
+	from, refusedFrom int
+	// numbers of VLANs that it ever had.
+	numbers map[int64]bool
+	// called is its Cluster's name, once that is known.
+	called string
+	// limit of everything that is waited for. A busy machine with a dozen clusters
+	// is slow; only a failure takes so long.
+	limit time.Duration
+	// witness of what it says, and how to end it.
+	witness *witness
+	dismiss context.CancelFunc
 }
 
-// example reads a claim of the example folder and gives it a name, a VLAN
-// number in place of 1000, and the tests' Composition.
-func example(t *testing.T, folder, name string, vxlan int64) *claim {
+// example reads a claim of the example folder and gives it the tests'
+// Composition.
+func example(t *testing.T, folder string) *claim {
 	t.Helper()
 	objects, err := stack.Read(filepath.Join(here.Tools.Root, "example", folder, "claim.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &claim{t: t, body: objects[0], from: len(here.Cloud.Changes(0))}
-	c.body.SetName(name)
+	c := &claim{
+		t: t, wish: wish{objects[0]}, numbers: map[int64]bool{}, limit: 15 * time.Minute,
+		from: len(here.Cloud.Changes(0)), refusedFrom: len(here.Cloud.Refusals(0)),
+	}
 	c.set(stack.Composition, "spec", "compositionRef", "name")
+	c.set(c.body.GetName()+"-kubeconfig", "spec", "writeConnectionSecretToRef", "name")
+	return c
+}
+
+// alone is a claim of the example folder in a namespace of its own that is called
+// like it, with a control plane of one server and VLANs from a number on.
+func alone(t *testing.T, folder, name string, vxlan int64) *claim {
+	t.Helper()
+	c := example(t, folder)
+	namespace := &stack.Object{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}}}
+	if err := here.Client.Apply(t.Context(), namespace); err != nil {
+		t.Fatal(err)
+	}
+	c.body.SetNamespace(name)
+	c.body.SetName(name)
 	c.set(name+"-kubeconfig", "spec", "writeConnectionSecretToRef", "name")
-	if vxlan > 0 {
-		c.network(0)["vxlan"] = vxlan
+	c.controlPlane()["replicas"] = int64(1)
+	for i, n := range c.list("networks") {
+		n["vxlan"] = vxlan + int64(i)
 	}
 	return c
 }
@@ -52,32 +83,20 @@ func (c *claim) set(value any, path ...string) {
 	}
 }
 
-// list of the claim's spec, whose elements may be changed.
-func (c *claim) list(field string) []map[string]any {
-	raw, _, _ := unstructured.NestedFieldNoCopy(c.body.Object, "spec", field)
-	list, _ := raw.([]any)
-	var out []map[string]any
-	for _, e := range list {
-		m, _ := e.(map[string]any)
-		out = append(out, m)
-	}
-	return out
-}
-
-func (c *claim) network(i int) map[string]any { return c.list("networks")[i] }
-func (c *claim) worker(i int) map[string]any  { return c.list("workers")[i] }
-
-func (c *claim) controlPlane() map[string]any {
-	raw, _, _ := unstructured.NestedFieldNoCopy(c.body.Object, "spec", "controlPlane")
-	m, _ := raw.(map[string]any)
-	return m
-}
-
 func (c *claim) ref() stack.Ref { return stack.RefOf(c.body) }
 
-// apply the claim as it is now.
+// apply the claim as it is now; from the first time on it is watched.
 func (c *claim) apply() {
 	c.t.Helper()
+	for _, n := range c.list("networks") {
+		number, _ := n["vxlan"].(int64)
+		c.numbers[number] = true
+	}
+	if c.witness == nil {
+		ctx, end := context.WithCancel(context.Background())
+		c.witness, c.dismiss = watch(ctx, c.body.GetNamespace(), c.body.GetName()), end
+		c.t.Cleanup(end)
+	}
 	if err := here.Client.Apply(c.t.Context(), c.body.DeepCopy()); err != nil {
 		c.t.Fatal(err)
 	}
@@ -110,21 +129,20 @@ func (c *claim) composite() *stack.Object {
 	return x
 }
 
-// cluster is the name of the claim's Cluster, or empty.
+// cluster is the name of the claim's Cluster, also when it is gone; empty if it
+// has none yet.
 func (c *claim) cluster() string {
-	o := c.get()
-	if o == nil {
-		return ""
+	if o := c.get(); o != nil {
+		c.called = cmp.Or(wish{o}.cluster(), c.called)
 	}
-	name, _, _ := unstructured.NestedString(o.Object, "status", "clusterName")
-	return name
+	return c.called
 }
 
 // wait until check is content, or fail the test and tell everything.
-func (c *claim) wait(limit time.Duration, what string, check func() error) {
+func (c *claim) wait(what string, check func() error) {
 	c.t.Helper()
 	begin := time.Now()
-	if err := stack.Wait(c.t.Context(), limit, func(context.Context) error { return check() }); err != nil {
+	if err := stack.Wait(c.t.Context(), c.limit, func(context.Context) error { return check() }); err != nil {
 		c.tell()
 		c.t.Fatalf("%s: %v", what, err)
 	}
@@ -137,7 +155,7 @@ func (c *claim) ready() error {
 	if o == nil {
 		return stack.NotYet("there is no claim")
 	}
-	if status, why := stack.ConditionOf(o, "Ready"); status != "True" {
+	if _, why := stack.ConditionOf(o, "Ready"); !readyNow(o) {
 		return stack.NotYet("claim is not ready: %s; %s", why, strings.Join(c.falses(o), "; "))
 	}
 	return nil
@@ -158,9 +176,9 @@ func (c *claim) falses(o *stack.Object) []string {
 
 // becomesReady waits until the claim is ready, and fails if it says so before
 // it is true in the cloud.
-func (c *claim) becomesReady(limit time.Duration, machines int) {
+func (c *claim) becomesReady(machines int) {
 	c.t.Helper()
-	c.wait(limit, fmt.Sprintf("%s ready with %d machines", c.body.GetName(), machines), func() error {
+	c.wait(fmt.Sprintf("%s ready with %d machines", c.body.GetName(), machines), func() error {
 		if err := c.ready(); err != nil {
 			return err
 		}
@@ -177,9 +195,9 @@ func (c *claim) becomesReady(limit time.Duration, machines int) {
 
 // settles waits until the claim is ready after an edit: it may be ready still
 // for a moment, so the cloud counts.
-func (c *claim) settles(limit time.Duration, machines int) {
+func (c *claim) settles(machines int) {
 	c.t.Helper()
-	c.wait(limit, fmt.Sprintf("%s settled with %d machines", c.body.GetName(), machines), func() error {
+	c.wait(fmt.Sprintf("%s settled with %d machines", c.body.GetName(), machines), func() error {
 		if err := c.complete(machines); err != nil {
 			return err
 		}
@@ -188,106 +206,41 @@ func (c *claim) settles(limit time.Duration, machines int) {
 }
 
 // devices of the claim's cluster that are not on their way out.
-func (c *claim) devices() []metalv1.Device {
-	cluster := c.cluster()
-	var out []metalv1.Device
-	for _, d := range here.Cloud.Snapshot().Devices {
-		if slices.Contains(d.Tags, "capp:cluster-id:"+cluster) && d.GetState() != metalv1.DEVICESTATE_DEPROVISIONING {
-			out = append(out, d)
-		}
-	}
-	return out
-}
-
-// vlans are the numbers of the VLANs that each port of a pool should carry, by
-// port, from the claim.
-func (c *claim) vlans(pool map[string]any) map[string][]int64 {
-	numbers := map[any]int64{}
-	for _, n := range c.list("networks") {
-		number, _ := n["vxlan"].(int64)
-		numbers[n["name"]] = number
-	}
-	out := map[string][]int64{}
-	ports, _ := pool["ports"].([]any)
-	for _, raw := range ports {
-		p, _ := raw.(map[string]any)
-		list, _ := p["networks"].([]any)
-		for _, raw := range list {
-			n, _ := raw.(map[string]any)
-			name, _ := p["name"].(string)
-			out[name] = append(out[name], numbers[n["name"]])
-		}
-	}
-	return out
-}
+func (c *claim) devices() []metalv1.Device { return serversOf(c.cluster()) }
 
 // complete tells what is missing in the cloud for the claim to be ready: as many
-// servers as wanted, each active, with its addresses taken, its success
-// reported, and its ports carrying what the claim says.
+// servers as there should be, each as it should be.
 func (c *claim) complete(machines int) error {
-	devices := c.devices()
+	cluster := c.cluster()
+	devices := serversOf(cluster)
 	if len(devices) != machines {
 		return stack.NotYet("there are %d servers, not %d", len(devices), machines)
 	}
-	cluster := c.cluster()
-	for _, d := range devices {
-		pool := c.poolOf(cluster, d.GetHostname())
-		if pool == nil {
-			return fmt.Errorf("server %q belongs to no pool", d.GetHostname())
-		}
-		if err := c.whole(d, pool); err != nil {
-			return fmt.Errorf("server %q: %w", d.GetHostname(), err)
-		}
-	}
-	return nil
-}
-
-func (c *claim) poolOf(cluster, hostname string) map[string]any {
-	for _, w := range c.list("workers") {
-		if strings.HasPrefix(hostname, fmt.Sprintf("%s-%s-", cluster, w["name"])) {
-			return w
-		}
-	}
-	if strings.HasPrefix(hostname, cluster+"-control-plane-") {
-		return c.controlPlane()
-	}
-	return nil
-}
-
-func (c *claim) whole(d metalv1.Device, pool map[string]any) error {
-	if d.GetState() != metalv1.DEVICESTATE_ACTIVE {
-		return stack.NotYet("it is %s", d.GetState())
-	}
-	want := c.vlans(pool)
-	if len(want) == 0 {
-		return nil
-	}
-	if here.Nodes.Networked(d.GetId()) == nil {
-		return stack.NotYet("its network is not up")
-	}
-	for _, p := range d.NetworkPorts {
-		var have []int64
-		for _, v := range p.VirtualNetworks {
-			have = append(have, int64(v.GetVxlan()))
-		}
-		slices.Sort(have)
-		slices.Sort(want[p.GetName()])
-		if !slices.Equal(have, want[p.GetName()]) {
-			return stack.NotYet("port %s carries VLANs %v, not %v", p.GetName(), have, want[p.GetName()])
-		}
-	}
-	return nil
+	return c.whole(cluster, devices)
 }
 
 // delete the claim and wait until nothing is left of it anywhere.
-func (c *claim) delete(limit time.Duration) {
+func (c *claim) delete() {
 	c.t.Helper()
 	cluster := c.cluster()
 	composite := c.composite()
+	c.honest()
 	if err := here.Client.Delete(c.t.Context(), c.ref()); err != nil {
 		c.t.Fatal(err)
 	}
-	c.wait(limit, c.body.GetName()+" gone", func() error { return c.gone(cluster, composite) })
+	c.wait(c.body.GetName()+" gone", func() error { return c.gone(cluster, composite) })
+}
+
+// honest fails the test if the claim or its composite said that it is ready when
+// that was not so, and ends their watch.
+func (c *claim) honest() {
+	c.t.Helper()
+	c.dismiss()
+	wrong, summary := c.witness.verdict()
+	for _, w := range wrong {
+		c.t.Errorf("%s: %s", c.body.GetName(), w)
+	}
+	c.t.Logf("%s %s", c.body.GetName(), summary)
 }
 
 func (c *claim) gone(cluster string, composite *stack.Object) error {
@@ -335,7 +288,11 @@ func (c *claim) tell() {
 	if x := c.composite(); x != nil {
 		c.t.Logf("composite: %s", strings.Join(c.falses(x), "; "))
 	}
+	cluster := c.cluster()
 	for _, d := range here.Cloud.Snapshot().Devices {
+		if !strings.HasPrefix(d.GetHostname(), cluster) {
+			continue
+		}
 		c.t.Logf("server %s %s: custom data %v, network %v", d.GetHostname(), d.GetState(), d.GetCustomdata(), here.Nodes.Networked(d.GetId()))
 	}
 	for _, r := range []stack.Ref{
@@ -349,6 +306,9 @@ func (c *claim) tell() {
 			c.t.Logf("%s: %v", r.Kind, err)
 		}
 		for i := range objects {
+			if !strings.Contains(objects[i].GetName(), c.body.GetName()) {
+				continue
+			}
 			c.t.Logf("%s %s: %s", r.Kind, objects[i].GetName(), strings.Join(c.falses(&objects[i]), "; "))
 		}
 	}
@@ -406,15 +366,51 @@ func vlanInput(vxlan int32) metalv1.VirtualNetworkCreateInput {
 	return metalv1.VirtualNetworkCreateInput{Metro: &metro, Vxlan: &vxlan}
 }
 
-// refusals are the requests that the cloud refused since the last reset, except
-// the ones with an accepted pattern.
-func refusals(accepted ...string) []string {
-	var out []string
-	for r, n := range here.Cloud.Requests() {
-		if r.Status == 422 && !slices.Contains(accepted, r.Method+" "+r.Path) {
-			out = append(out, fmt.Sprintf("%s %s: %d times", r.Method, r.Path, n))
+// refused are the requests about the claim's VLANs and its servers' ports that
+// the cloud refused since the claim was made: how often each.
+func (c *claim) refused() map[string]int {
+	cluster := c.cluster()
+	mine := map[string]bool{}
+	for _, ch := range here.Cloud.Changes(c.from) {
+		if ch.Kind == metal.VLAN && c.hasVLAN(ch.After) || cluster != "" && strings.HasPrefix(ch.Hostname, cluster+"-") {
+			mine[ch.Subject] = true
 		}
 	}
-	slices.SortFunc(out, cmp.Compare[string])
+	out := map[string]int{}
+	for _, r := range here.Cloud.Refusals(c.refusedFrom) {
+		_, rest, _ := strings.Cut(strings.TrimPrefix(r.Path, "/"), "/")
+		id, _, _ := strings.Cut(rest, "/")
+		if id == stack.Project || mine[id] {
+			out[fmt.Sprintf("%s %s: %s", r.Method, r.Path, strings.Join(r.Messages, ", "))]++
+		}
+	}
 	return out
+}
+
+// hasVLAN tells whether a VLAN is the claim's, as the cloud's log tells it.
+func (c *claim) hasVLAN(text string) bool {
+	fields := strings.Fields(text)
+	if len(fields) == 0 {
+		return false
+	}
+	number, err := strconv.ParseInt(fields[len(fields)-1], 10, 64)
+	return err == nil && c.numbers[number]
+}
+
+// mostRefusals of one request are what a provider that tries again and again,
+// ever more seldom, may collect while servers go.
+const mostRefusals = 12
+
+// accepted fails the test if the cloud refused something about the claim's
+// networks since it was made. Where the claim is gone, its VLANs may have been
+// refused to be deleted a few times, until their servers were gone too.
+func (c *claim) accepted(deleted bool) {
+	c.t.Helper()
+	for r, times := range c.refused() {
+		if deleted && strings.HasPrefix(r, "DELETE /virtual-networks/") && times <= mostRefusals {
+			c.t.Logf("refused %d times while the claim went: %s", times, r)
+			continue
+		}
+		c.t.Errorf("the cloud refused %d times: %s", times, r)
+	}
 }

@@ -47,8 +47,8 @@ func outside(ctx context.Context) int {
 }
 
 // inside begins the world and runs the tests in it. Logs of all programs are
-// kept where L2CLUSTER_E2E_LOGS says, else only for as long as the tests run.
-func inside(ctx context.Context, m *testing.M) int {
+// kept where L2CLUSTER_E2E_LOGS says, else only when a test fails.
+func inside(ctx context.Context, m *testing.M) (code int) {
 	dir := os.Getenv("L2CLUSTER_E2E_LOGS")
 	if dir == "" {
 		made, err := os.MkdirTemp("", "l2cluster-e2e-stack-")
@@ -56,8 +56,12 @@ func inside(ctx context.Context, m *testing.M) int {
 			say("cannot make a folder: %v", err)
 			return 1
 		}
-		defer os.RemoveAll(made)
 		dir = made
+		defer func() {
+			if code == 0 {
+				_ = os.RemoveAll(made)
+			}
+		}()
 	}
 	w, err := world.Begin(ctx, dir, world.Quick(), say)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
@@ -104,6 +105,43 @@ func (c *Client) List(ctx context.Context, r Ref) ([]Object, error) {
 	return list.Items, nil
 }
 
+// Watch calls see with every state of the objects of a kind in a namespace, and
+// that a label selector fits, that the API server tells of, until the context
+// ends. It begins again when the API server was away; what happened meanwhile is
+// seen as one change. Objects that are gone are not told.
+func (c *Client) Watch(ctx context.Context, r Ref, selector string, see func(o *Object)) {
+	for ctx.Err() == nil {
+		if res, err := c.resource(r); err == nil {
+			watchOnce(ctx, res, selector, see)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(300 * time.Millisecond):
+		}
+	}
+}
+
+func watchOnce(ctx context.Context, res dynamic.ResourceInterface, selector string, see func(o *Object)) {
+	list, err := res.List(ctx, metav1.ListOptions{LabelSelector: selector})
+	if err != nil {
+		return
+	}
+	for i := range list.Items {
+		see(&list.Items[i])
+	}
+	w, err := res.Watch(ctx, metav1.ListOptions{LabelSelector: selector, ResourceVersion: list.GetResourceVersion()})
+	if err != nil {
+		return
+	}
+	defer w.Stop()
+	for event := range w.ResultChan() {
+		o, ok := event.Object.(*Object)
+		if ok && (event.Type == watch.Added || event.Type == watch.Modified) {
+			see(o)
+		}
+	}
+}
+
 // Apply an object with server-side apply, as its only and forceful owner.
 func (c *Client) Apply(ctx context.Context, o *Object) error {
 	res, err := c.resource(RefOf(o))
@@ -182,8 +220,11 @@ func Wait(ctx context.Context, limit time.Duration, check func(ctx context.Conte
 	}
 }
 
-// ConditionOf an object: its status and what it says.
+// ConditionOf an object: its status and what it says. No object has none.
 func ConditionOf(o *Object, kind string) (status, message string) {
+	if o == nil {
+		return "", ""
+	}
 	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	for _, raw := range conditions {
 		c, _ := raw.(map[string]any)

@@ -79,6 +79,9 @@ func (s *Stack) startControlPlane(ctx context.Context) error {
 	if err := s.connect(admin); err != nil {
 		return err
 	}
+	if err := s.listening(ctx, "kube-apiserver", portAPIServer); err != nil {
+		return err
+	}
 	if err := Wait(ctx, 2*time.Minute, func(ctx context.Context) error {
 		_, err := s.Client.Get(ctx, Ref{APIVersion: "v1", Kind: "Namespace", Name: "default"})
 		return err

@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -78,6 +80,27 @@ func (p *Process) Running() bool {
 	default:
 		return true
 	}
+}
+
+// Memory that it takes now and took at most, in bytes: what Linux calls its
+// resident set.
+func (p *Process) Memory() (now, most int64, err error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
+	if err != nil {
+		return 0, 0, fmt.Errorf("cannot read the memory of %q: %w", p.Name, err)
+	}
+	for line := range strings.Lines(string(raw)) {
+		name, value, _ := strings.Cut(line, ":")
+		kilobytes, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
+		switch {
+		case err != nil:
+		case name == "VmRSS":
+			now = kilobytes << 10
+		case name == "VmHWM":
+			most = kilobytes << 10
+		}
+	}
+	return now, most, nil
 }
 
 // Kill ends it at once, as kill -9 does, and waits until it is gone.

@@ -1,0 +1,92 @@
+package e2e
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/l2cluster/function-l2cluster/test/e2e/stack"
+	"github.com/l2cluster/function-l2cluster/test/metal"
+)
+
+// Each component is killed in the middle of a scale-up and comes back; later the
+// composite's status, which records who has which address, is wiped. No server
+// changes its address.
+func TestRestarts(t *testing.T) {
+	long(t)
+	c := small(t, "restart", 1050)
+	c.apply()
+	c.becomesReady(3)
+	before := c.addressesNow()
+
+	c.worker(0)["replicas"] = int64(4)
+	c.apply()
+	for _, name := range []string{"function", "crossplane", "kube-apiserver", "provider-http", "capp", "cluster-api-core"} {
+		time.Sleep(3 * time.Second)
+		p := here.Process(name)
+		p.Kill()
+		time.Sleep(time.Second)
+		if err := p.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	here.Revive(t.Context())
+	c.settles(5)
+	c.same(before)
+
+	before = c.addressesNow()
+	x := c.composite()
+	if err := here.Client.Patch(t.Context(), stack.RefOf(x), map[string]any{"status": map[string]any{
+		"allocations": nil, "machines": nil, "networks": nil,
+	}}, "status"); err != nil {
+		t.Fatal(err)
+	}
+	c.wait("status written again", func() error {
+		allocations, found, _ := unstructured.NestedFieldNoCopy(c.composite().Object, "status", "allocations")
+		if !found || allocations == nil {
+			return stack.NotYet("there are no allocations")
+		}
+		return c.ready()
+	})
+	c.same(before)
+	c.sound()
+	c.accepted(false)
+	c.delete()
+	c.accepted(true)
+}
+
+// In the middle of a scale-up the cloud fails for a minute, then lets few
+// requests through, then is slow; everything gets there without hands.
+func TestOutage(t *testing.T) {
+	long(t)
+	c := small(t, "outage", 1060)
+	c.apply()
+	c.becomesReady(3)
+	before := c.addressesNow()
+
+	c.worker(0)["replicas"] = int64(4)
+	c.apply()
+	// A server that cannot be created is the end of its machine, as CAPP has it.
+	c.wait("new servers", func() error {
+		if n := len(c.devices()); n < 5 {
+			return stack.NotYet("there are %d servers", n)
+		}
+		return nil
+	})
+	end := here.Cloud.Inject(metal.Fault{Status: http.StatusServiceUnavailable, For: time.Minute})
+	time.Sleep(time.Minute)
+	end()
+	here.Cloud.LimitRate(10, 10*time.Second)
+	time.Sleep(30 * time.Second)
+	here.Cloud.LimitRate(0, 0)
+	end = here.Cloud.Inject(metal.Fault{Delay: 2 * time.Second, For: 30 * time.Second})
+	defer end()
+	c.settles(5)
+	c.same(before)
+	c.sound()
+	c.accepted(false)
+	c.delete()
+	c.accepted(true)
+}

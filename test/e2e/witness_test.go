@@ -1,0 +1,170 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/equinix/equinix-sdk-go/services/metalv1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/l2cluster/function-l2cluster/test/e2e/stack"
+)
+
+// patience is for how long a composite may say that it is ready although
+// something happened to its servers: what was only read is looked at again after
+// a minute, and a busy machine takes its time.
+const patience = 100 * time.Second
+
+// witness watches a claim and its composite from their first moment to their
+// last. Whenever one of them turns ready, and every second while the composite
+// is, the cloud is compared with what it asks for.
+type witness struct {
+	mu sync.Mutex
+	// ready are the kinds that say so about their present spec.
+	ready map[string]bool
+	// turns counts how often the claim and its composite turned ready.
+	turns int
+	// composite as it was seen last.
+	composite *stack.Object
+	// lies are what was not so when one of them turned ready.
+	lies []string
+	// since when the composite has been ready and the cloud not as it asks for,
+	// and the longest that it was so.
+	since   time.Time
+	longest time.Duration
+	why     error
+}
+
+// watch a claim until the context ends.
+func watch(ctx context.Context, namespace, name string) *witness {
+	w := &witness{ready: map[string]bool{}}
+	claims := stack.Ref{APIVersion: "l2cluster.io/v1alpha1", Kind: "L2Cluster", Namespace: namespace}
+	go here.Client.Watch(ctx, claims, "", func(o *stack.Object) {
+		if o.GetName() == name {
+			w.see(ctx, o)
+		}
+	})
+	composites := stack.Ref{APIVersion: "l2cluster.io/v1alpha1", Kind: "XL2Cluster"}
+	labels := fmt.Sprintf("crossplane.io/claim-namespace=%s,crossplane.io/claim-name=%s", namespace, name)
+	go here.Client.Watch(ctx, composites, labels, func(o *stack.Object) { w.see(ctx, o) })
+	go w.everySecond(ctx)
+	return w
+}
+
+// readyNow tells whether an object says that it is ready, and of its present
+// spec.
+func readyNow(o *stack.Object) bool {
+	conditions, _, _ := unstructured.NestedFieldNoCopy(o.Object, "status", "conditions")
+	for _, c := range maps(conditions) {
+		if c["type"] == "Ready" {
+			seen, found := c["observedGeneration"].(int64)
+			return c["status"] == "True" && (!found || seen == o.GetGeneration())
+		}
+	}
+	return false
+}
+
+func (w *witness) see(ctx context.Context, o *stack.Object) {
+	now := readyNow(o)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	turned := now && !w.ready[o.GetKind()]
+	w.ready[o.GetKind()] = now
+	if o.GetKind() == "XL2Cluster" {
+		w.composite = o
+	}
+	if !turned {
+		return
+	}
+	w.turns++
+	if err := isTrue(ctx, o); err != nil && ctx.Err() == nil {
+		w.lies = append(w.lies, fmt.Sprintf("%s turned ready at %s, but: %v", o.GetKind(), time.Now().Format(time.TimeOnly), err))
+	}
+}
+
+func (w *witness) everySecond(ctx context.Context) {
+	for ctx.Err() == nil {
+		w.look(ctx)
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+func (w *witness) look(ctx context.Context) {
+	w.mu.Lock()
+	o, ready := w.composite, w.ready["XL2Cluster"]
+	w.mu.Unlock()
+	if !ready {
+		w.compared(nil)
+		return
+	}
+	err := isTrue(ctx, o)
+	if ctx.Err() == nil {
+		w.compared(err)
+	}
+}
+
+func (w *witness) compared(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case err == nil:
+		w.since = time.Time{}
+	case w.since.IsZero():
+		w.since = time.Now()
+	}
+	if took := time.Since(w.since); !w.since.IsZero() && took > w.longest {
+		w.longest, w.why = took, err
+	}
+}
+
+// isTrue tells what is missing in the cloud for a claim or composite that says
+// that it is ready. Servers of machines that are being deleted do not count.
+func isTrue(ctx context.Context, o *stack.Object) error {
+	w := wish{o}
+	cluster := w.cluster()
+	machines, err := here.Client.List(ctx, stack.Ref{APIVersion: "cluster.x-k8s.io/v1beta2", Kind: "Machine", Namespace: namespaceOf(o)})
+	if err != nil {
+		// An API server that is away says nothing about the cloud.
+		return nil
+	}
+	devices := slices.DeleteFunc(serversOf(cluster), func(d metalv1.Device) bool {
+		i := slices.IndexFunc(machines, func(m stack.Object) bool { return m.GetName() == d.GetHostname() })
+		return i < 0 || machines[i].GetDeletionTimestamp() != nil
+	})
+	if len(devices) < w.machines() {
+		return stack.NotYet("there are %d servers of %d", len(devices), w.machines())
+	}
+	return w.whole(cluster, devices)
+}
+
+// namespaceOf what a claim or composite asks for.
+func namespaceOf(o *stack.Object) string {
+	if ns, found, _ := unstructured.NestedString(o.Object, "spec", "claimRef", "namespace"); found {
+		return ns
+	}
+	return o.GetNamespace()
+}
+
+// verdict is what went wrong, and how often and how long it was as it should be.
+func (w *witness) verdict() (wrong []string, summary string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	wrong = slices.Clone(w.lies)
+	if w.longest > patience {
+		wrong = append(wrong, fmt.Sprintf("it was ready for %s although: %v", w.longest.Round(time.Second), w.why))
+	}
+	if w.turns == 0 {
+		wrong = append(wrong, "it never turned ready")
+	}
+	summary = fmt.Sprintf("turned ready %d times, longest out of date %s", w.turns, w.longest.Round(time.Second))
+	if w.why != nil {
+		summary += fmt.Sprintf(" (%v)", w.why)
+	}
+	return wrong, summary
+}
