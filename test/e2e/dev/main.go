@@ -116,22 +116,34 @@ func follow(ctx context.Context, dir string, ended <-chan error) error {
 	}
 	defer log.Close()
 	for {
+		_, missing := os.Stat(path(dir, "ready"))
 		if _, err := io.Copy(os.Stdout, log); err != nil {
 			return fmt.Errorf("cannot read the log: %w", err)
 		}
-		if _, err := os.Stat(path(dir, "ready")); err == nil {
-			fmt.Printf("\n  export KUBECONFIG=%s\n  kubectl get l2clusters -A\n\nThe Metal API is at http://%s/metal/v1 with token %s; logs are in %s.\n",
-				path(dir, "kubeconfig.yaml"), doors[1].outside, stack.Token, dir)
+		if missing == nil {
+			tellHow(dir)
 			return nil
 		}
 		select {
 		case err := <-ended:
 			return fmt.Errorf("it has ended: %w", err)
 		case <-ctx.Done():
-			return ctx.Err()
+			return errors.Join(ctx.Err(), down(dir))
 		case <-time.After(300 * time.Millisecond):
 		}
 	}
+}
+
+// tellHow to reach the stack.
+func tellHow(dir string) {
+	fmt.Printf(`
+  export KUBECONFIG=%s
+  kubectl get l2clusters --all-namespaces --watch
+
+More examples are in %s: kubectl apply -f one of them.
+The Metal API is at http://%s/metal/v1 with token %s.
+Logs are in %s. make dev-down ends everything.
+`, path(dir, "kubeconfig.yaml"), path(dir, "examples"), doors[1].outside, stack.Token, dir)
 }
 
 func duplicate(from, to string) error {
@@ -152,7 +164,12 @@ func pid(dir string) int {
 		return 0
 	}
 	id, err := strconv.Atoi(strings.TrimSpace(string(raw)))
-	if err != nil || syscall.Kill(id, 0) != nil {
+	if err != nil {
+		return 0
+	}
+	// The number may be another program's by now.
+	program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", id))
+	if err != nil || program != path(dir, "dev") {
 		return 0
 	}
 	return id
@@ -167,7 +184,7 @@ func down(dir string) error {
 	if err := syscall.Kill(id, syscall.SIGTERM); err != nil {
 		return fmt.Errorf("cannot end process %d: %w", id, err)
 	}
-	for range 100 {
+	for range 400 {
 		if pid(dir) == 0 {
 			return nil
 		}
@@ -184,7 +201,7 @@ func outside(ctx context.Context, dir string) error {
 		}
 	}
 	code, err := world.Isolated(ctx, dir, say)
-	if err == nil && code != 0 {
+	if err == nil && code != 0 && ctx.Err() == nil {
 		err = fmt.Errorf("the stack ended with status %d", code)
 	}
 	return err
@@ -210,10 +227,9 @@ func inside(ctx context.Context, dir string) error {
 	if err := os.WriteFile(path(dir, "kubeconfig.yaml"), []byte(outside), 0o600); err != nil {
 		return fmt.Errorf("cannot write the kubeconfig: %w", err)
 	}
-	if err := w.Example(ctx, ""); err != nil {
+	if err := examples(ctx, w, path(dir, "examples")); err != nil {
 		return err
 	}
-	say("applied example/claim.yaml")
 	if err := os.WriteFile(path(dir, "ready"), nil, 0o600); err != nil {
 		return fmt.Errorf("cannot say that it is ready: %w", err)
 	}

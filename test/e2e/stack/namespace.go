@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,7 +24,8 @@ func Inside() bool { return os.Getenv(inside) != "" }
 // controllers listen on all addresses and cannot be told otherwise; there that
 // means loopback, ports are free, and nothing can be reached by mistake.
 //
-// It fails where a process may not make a namespace.
+// When the context ends, that program is asked to end, and half a minute later it
+// is killed. It fails where a process may not make a namespace.
 func Isolate(ctx context.Context, env ...string) (int, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -33,6 +35,8 @@ func Isolate(ctx context.Context, env ...string) (int, error) {
 	cmd.Env = append(os.Environ(), append(env, inside+"=1")...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 30 * time.Second
 	if os.Getuid() != 0 {
 		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
 		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
@@ -40,10 +44,13 @@ func Isolate(ctx context.Context, env ...string) (int, error) {
 	}
 	err = cmd.Run()
 	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return exit.ExitCode(), nil
-	}
-	if err != nil {
+	switch {
+	case errors.As(err, &exit):
+		// A program that was killed has no status.
+		return max(exit.ExitCode(), 1), nil
+	case ctx.Err() != nil:
+		return 1, nil
+	case err != nil:
 		return 0, fmt.Errorf("cannot start a program in a network namespace: %w", err)
 	}
 	return 0, nil

@@ -3,7 +3,6 @@ package stack
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -55,19 +54,4 @@ func (s *Stack) Platform(ctx context.Context, coolDown time.Duration) error {
 		"apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition",
 		"metadata": map[string]any{"name": Composition}, "spec": spec,
 	}})
-}
-
-// Example applies a claim of the example folder, made for this stack's
-// Composition.
-func (s *Stack) Example(ctx context.Context, folder string) error {
-	objects, err := Read(filepath.Join(s.Tools.Root, "example", folder, "claim.yaml"))
-	if err != nil {
-		return err
-	}
-	for _, o := range objects {
-		if err := unstructured.SetNestedField(o.Object, Composition, "spec", "compositionRef", "name"); err != nil {
-			return fmt.Errorf("cannot change claim %q: %w", o.GetName(), err)
-		}
-	}
-	return s.apply(ctx, objects...)
 }

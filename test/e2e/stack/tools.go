@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,14 +57,14 @@ const toolsVariable = "L2CLUSTER_E2E_TOOLS"
 // an hour or more on two cores. Built things of other projects stay in the
 // user's cache; the function and its packages go to dir.
 func Build(ctx context.Context, dir string, say func(format string, args ...any)) (Tools, error) {
-	root, err := output(ctx, ".", "git", "rev-parse", "--show-toplevel")
+	root, err := output(ctx, io.Discard, ".", "git", "rev-parse", "--show-toplevel")
 	if err != nil {
 		return Tools{}, err
 	}
 	t := Tools{Root: root, Binaries: map[string]string{}, Modules: map[string]string{}, Packages: dir, Function: filepath.Join(dir, "function-l2cluster")}
 	for _, name := range pinned {
 		begin := time.Now()
-		path, err := output(ctx, root, filepath.Join(root, "test", "tools", "tool"), name)
+		path, err := output(ctx, lines(say), root, filepath.Join(root, "test", "tools", "tool"), name)
 		if err != nil && slices.Contains(optional, name) {
 			say("going on without %s: %v", name, err)
 			continue
@@ -77,7 +78,7 @@ func Build(ctx context.Context, dir string, say func(format string, args ...any)
 		t.Binaries[name] = path
 	}
 	for module, tool := range manifests {
-		path, err := output(ctx, filepath.Join(root, "test", "tools", tool), "go", "list", "-m", "-f", "{{.Dir}}", module)
+		path, err := output(ctx, io.Discard, filepath.Join(root, "test", "tools", tool), "go", "list", "-m", "-f", "{{.Dir}}", module)
 		if err != nil {
 			return Tools{}, fmt.Errorf("cannot find module %q: %w", module, err)
 		}
@@ -87,7 +88,7 @@ func Build(ctx context.Context, dir string, say func(format string, args ...any)
 		t.Modules[module] = path
 	}
 	begin := time.Now()
-	if _, err := output(ctx, root, "make", "build", "xpkg", "OUT="+dir); err != nil {
+	if _, err := output(ctx, io.Discard, root, "make", "build", "xpkg", "OUT="+dir); err != nil {
 		return Tools{}, fmt.Errorf("cannot build the function: %w", err)
 	}
 	say("built the function and its packages in %s", time.Since(begin).Round(time.Second))
@@ -112,11 +113,23 @@ func FromVariable() (Tools, error) {
 	return t, nil
 }
 
-// output of a command that must succeed, without the space around it.
-func output(ctx context.Context, dir, name string, args ...string) (string, error) {
+// lines is a writer that says each line as it comes.
+type lines func(format string, args ...any)
+
+// Write says what is written; the tool's script writes whole lines.
+func (l lines) Write(p []byte) (int, error) {
+	for line := range strings.Lines(string(p)) {
+		l("%s", strings.TrimSpace(line))
+	}
+	return len(p), nil
+}
+
+// output of a command that must succeed, without the space around it. What it
+// says meanwhile goes to progress too.
+func output(ctx context.Context, progress io.Writer, dir, name string, args ...string) (string, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, &stderr
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, io.MultiWriter(&stderr, progress)
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
