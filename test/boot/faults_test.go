@@ -123,7 +123,7 @@ func TestFaults(t *testing.T) {
 	l.CustomDataAfter = 1 << 30
 	m := machine(t, c, osnet.Ifupdown, l, "3m")
 	boot(t, m, "snapshot end")
-	want := []string{running, failure + "vlan1000: the server's custom data have no address vlan1000.ipv4 yet"}
+	want := []string{running, failure + "eth1: the server's custom data have no address vlan1001.ipv4 yet"}
 	if diff := cmp.Diff(want, events(m)); diff != "" {
 		t.Errorf("addresses never arrive: -want, +got:\n%s", diff)
 	}
