@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,22 +11,44 @@ import (
 	"github.com/l2cluster/function-l2cluster/test/metal"
 )
 
-// meter counts what the cloud is asked for, and looks at the function's memory.
+// meter counts what the cloud is asked for, and looks at the memory of programs.
 type meter struct {
 	begin    time.Time
-	requests int
+	requests map[string]int
 	changes  int
 }
 
 func startMeter() meter {
-	return meter{begin: time.Now(), requests: here.Cloud.Count("", ""), changes: len(here.Cloud.Changes(0))}
+	return meter{begin: time.Now(), requests: asked(), changes: len(here.Cloud.Changes(0))}
+}
+
+// asked is how often the API was asked for what; the servers' own metadata
+// service is not the API.
+func asked() map[string]int {
+	out := map[string]int{}
+	for r, n := range here.Cloud.Requests() {
+		if !strings.HasPrefix(r.Path, "/nodes/") {
+			out[r.Method+" "+r.Path] += n
+		}
+	}
+	return out
 }
 
 // tell what happened since the meter was started.
 func (m meter) tell(t *testing.T, what string) {
 	t.Helper()
 	took := time.Since(m.begin)
-	requests := here.Cloud.Count("", "") - m.requests
+	requests := 0
+	var kinds []string
+	for kind, n := range asked() {
+		if n -= m.requests[kind]; n > 0 {
+			requests += n
+			kinds = append(kinds, fmt.Sprintf("%6d %s", n, kind))
+		}
+	}
+	slices.Sort(kinds)
+	slices.Reverse(kinds)
+	t.Logf("%s: asked for: %s", what, strings.Join(kinds[:min(len(kinds), 6)], ", "))
 	t.Logf("%s: %s, %d requests to the cloud, %.1f a second", what, took.Round(time.Second), requests, float64(requests)/took.Seconds())
 	for _, name := range []string{"function", "crossplane", "kube-apiserver", "etcd", "capp", "provider-http", "cluster-api-core", "cluster-api-bootstrap", "cluster-api-control-plane"} {
 		now, most, err := here.Process(name).Memory()

@@ -131,8 +131,8 @@ func (s *Stack) connect(kubeconfig string) error {
 // listening waits until something accepts connections at a port.
 func (s *Stack) listening(ctx context.Context, name string, port int) error {
 	err := Wait(ctx, 2*time.Minute, func(ctx context.Context) error {
-		if p := s.processes[name]; p != nil && !p.Running() {
-			return NotYet("it has ended")
+		if p := s.processes[name]; p != nil && p.Restarts() > 0 {
+			return NotYet("it has ended %d times", p.Restarts())
 		}
 		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", local(port))
 		if err != nil {

@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// Process is a program that a test may kill and start again. It dies with this
-// program.
+// Process is a program that runs until it is ended: when it ends by itself, or a
+// test kills it, it is started again, as Kubernetes does with a pod's container.
+// It dies with this program.
 type Process struct {
 	// Name is what its log is called, in the stack's folder.
 	Name string
@@ -23,16 +24,22 @@ type Process struct {
 	Args []string
 	Env  []string
 
-	dir  string
-	mu   sync.Mutex
-	cmd  *exec.Cmd
-	done chan struct{}
+	dir      string
+	mu       sync.Mutex
+	cmd      *exec.Cmd
+	done     chan struct{}
+	over     bool
+	restarts int
 }
 
 // Start it; its output is added to its log.
 func (p *Process) Start() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return p.start()
+}
+
+func (p *Process) start() error {
 	log, err := os.OpenFile(p.Log(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("cannot open the log of %q: %w", p.Name, err)
@@ -46,12 +53,36 @@ func (p *Process) Start() error {
 		return fmt.Errorf("cannot start %q: %w", p.Name, err)
 	}
 	done := make(chan struct{})
+	p.cmd, p.done = cmd, done
 	go func() {
 		_ = cmd.Wait()
 		close(done)
+		p.again()
 	}()
-	p.cmd, p.done = cmd, done
 	return nil
+}
+
+// again starts it after a while, the longer the more often that was needed.
+func (p *Process) again() {
+	p.mu.Lock()
+	p.restarts++
+	wait := min(time.Second<<min(p.restarts-1, 4), 10*time.Second)
+	p.mu.Unlock()
+	time.Sleep(wait)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.over {
+		// It cannot be started only if its file is gone, and then its log says
+		// nothing either; whoever waits for it tells.
+		_ = p.start()
+	}
+}
+
+// Restarts is how often it was started again.
+func (p *Process) Restarts() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.restarts
 }
 
 // Log is the path of its log.
@@ -65,21 +96,6 @@ func (p *Process) PID() int {
 		return 0
 	}
 	return p.cmd.Process.Pid
-}
-
-// Running tells whether it has not ended.
-func (p *Process) Running() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.cmd == nil {
-		return false
-	}
-	select {
-	case <-p.done:
-		return false
-	default:
-		return true
-	}
 }
 
 // Memory that it takes now and took at most, in bytes: what Linux calls its
@@ -103,13 +119,22 @@ func (p *Process) Memory() (now, most int64, err error) {
 	return now, most, nil
 }
 
-// Kill ends it at once, as kill -9 does, and waits until it is gone.
+// Kill ends it at once, as kill -9 does, and waits until it is gone. It comes
+// back.
 func (p *Process) Kill() { p.end(syscall.SIGKILL, time.Minute) }
 
-// Stop asks it to end, and kills it after ten seconds.
+// abandon it: it does not come back when it ends.
+func (p *Process) abandon() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.over = true
+}
+
+// Stop asks it to end, and kills it after ten seconds. It does not come back.
 func (p *Process) Stop() {
+	p.abandon()
 	p.end(syscall.SIGTERM, 10*time.Second)
-	p.Kill()
+	p.end(syscall.SIGKILL, time.Minute)
 }
 
 func (p *Process) end(signal syscall.Signal, wait time.Duration) {

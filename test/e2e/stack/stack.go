@@ -152,6 +152,10 @@ func (s *Stack) WorkloadURL() string { return "http://" + local(portWorkload) }
 
 // Stop everything, the last that was started first.
 func (s *Stack) Stop() {
+	// All at once: one that another one relies on would be missed meanwhile.
+	for _, name := range s.started {
+		s.processes[name].abandon()
+	}
 	for _, name := range slices.Backward(s.started) {
 		s.processes[name].Kill()
 	}
@@ -175,19 +179,13 @@ func (s *Stack) dir(name string) string {
 	return path
 }
 
-// Revive starts every process again that has ended by itself, for instance
-// because the API server was away for too long, as Kubernetes would.
-func (s *Stack) Revive(ctx context.Context) {
-	_ = Wait(ctx, time.Minute, func(ctx context.Context) error {
-		_, err := s.Client.Get(ctx, Ref{APIVersion: "v1", Kind: "Namespace", Name: "default"})
-		return err
-	})
-	for _, name := range s.started {
-		if p := s.processes[name]; name != "crossplane-rbac" && !p.Running() {
-			s.say("%s has ended; starting it again", name)
-			if err := p.Start(); err != nil {
-				s.say("%v", err)
-			}
+// Restarts are how often programs were started again, by name.
+func (s *Stack) Restarts() map[string]int {
+	out := map[string]int{}
+	for name, p := range s.processes {
+		if n := p.Restarts(); n > 0 {
+			out[name] = n
 		}
 	}
+	return out
 }
