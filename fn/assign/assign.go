@@ -301,11 +301,12 @@ func (in Input) pools(others []other) ([]ipam.Pool, error) {
 
 func (in Input) pool(n plan.Network, s plan.Subnet, others []other) (ipam.Pool, error) {
 	p := ipam.Pool{Key: poolKey(in.Scope, n.VLAN, s.Prefix), Subnet: s.Prefix}
+	subnet := ipam.Subnet{Prefix: s.Prefix, Gateways: in.routers(n, s), Exclude: s.Exclude}
 	ranges := map[string]*ipam.AssignmentRange{}
 	for _, w := range in.wants(n, s) {
 		r, known := ranges[w.name]
 		if !known {
-			usable, err := usable(s, w.narrow)
+			usable, err := subnet.Usable(w.narrow, s.Ranges)
 			if err != nil {
 				return ipam.Pool{}, err
 			}
@@ -352,12 +353,4 @@ func narrow(s plan.LinkSubnet) []netipx.IPRange {
 		return nil
 	}
 	return []netipx.IPRange{s.Range}
-}
-
-func usable(s plan.Subnet, narrow []netipx.IPRange) (*netipx.IPSet, error) {
-	subnet := ipam.Subnet{Prefix: s.Prefix, Exclude: s.Exclude}
-	if s.Gateway.IsValid() {
-		subnet.Gateways = []netip.Addr{s.Gateway}
-	}
-	return subnet.Usable(narrow, s.Ranges)
 }

@@ -1,0 +1,89 @@
+package assign_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/l2cluster/function-l2cluster/fn/assign"
+	"github.com/l2cluster/function-l2cluster/fn/infra"
+	"github.com/l2cluster/function-l2cluster/fn/plan"
+	"github.com/l2cluster/function-l2cluster/fn/spec"
+)
+
+// networked is an input whose claim has one network, with all pools on it.
+func networked(t *testing.T, n spec.Network, machines ...infra.Machine) assign.Input {
+	t.Helper()
+	n.Name, n.VXLAN, n.Assignment = "storage", 1000, spec.AssignClusterAPI
+	p, err := plan.Build(&spec.Spec{
+		Networks:     []spec.Network{n},
+		ControlPlane: spec.ControlPlane{Replicas: 3, Machines: spec.Machines{Ports: bond("storage")}},
+		Workers:      []spec.WorkerPool{{Name: "a", Machines: spec.Machines{Ports: bond("storage")}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := input(t, "10.60.10.2", machines...)
+	in.Plan = p
+	return in
+}
+
+// TestNobodyGetsARoutersAddress: what is sent to a router must not reach a
+// machine, so its address is neither given out nor counted.
+func TestNobodyGetsARoutersAddress(t *testing.T) {
+	const v4, v6 = "10.60.10.0/29", "2001:db8:0:1::/125"
+	via := func(gateways ...string) []spec.Route {
+		var out []spec.Route
+		for i, g := range gateways {
+			out = append(out, spec.Route{Destination: []string{"10.70.0.0/16", "10.71.0.0/16", "2001:db8:7::/48"}[i], Gateway: g})
+		}
+		return out
+	}
+	cases := map[string]struct {
+		reason  string
+		network spec.Network
+		want    map[string]string
+		total   []int64
+	}{
+		"Gateway": {
+			reason:  "the network's gateway is a router",
+			network: spec.Network{IPAddresses: []string{v4}, Gateway: "10.60.10.1"},
+			want:    map[string]string{"vlan1000.ipv4": "10.60.10.2/29"}, total: []int64{5},
+		},
+		"NextHops": {
+			reason:  "so are the next hops of its routes, of six hosts .1 and .3",
+			network: spec.Network{IPAddresses: []string{v4}, Routes: via("10.60.10.1", "10.60.10.3")},
+			want:    map[string]string{"vlan1000.ipv4": "10.60.10.2/29"}, total: []int64{4},
+		},
+		"OneForAll": {
+			reason:  "one router is one address, however many routes go through it",
+			network: spec.Network{IPAddresses: []string{v4}, Gateway: "10.60.10.1", Routes: via("10.60.10.1", "10.60.10.1")},
+			want:    map[string]string{"vlan1000.ipv4": "10.60.10.2/29"}, total: []int64{5},
+		},
+		"InTheRange": {
+			reason:  "a range that names a router's address does not offer it",
+			network: spec.Network{IPAddresses: []string{v4}, AssignmentRanges: []string{"10.60.10.4-10.60.10.6"}, Routes: via("10.60.10.4")},
+			want:    map[string]string{"vlan1000.ipv4": "10.60.10.5/29"}, total: []int64{2},
+		},
+		"BothFamilies": {
+			reason:  "each router is of one family; of eight IPv6 addresses ::0 and ::1 are not for machines",
+			network: spec.Network{IPAddresses: []string{v4, v6}, Routes: via("10.60.10.1", "10.60.10.2", "2001:db8:0:1::1")},
+			want:    map[string]string{"vlan1000.ipv4": "10.60.10.3/29", "vlan1000.ipv6": "2001:db8:0:1::2/125"}, total: []int64{4, 6},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := addresses(t, networked(t, tc.network, machine("m", "a")))
+			if diff := cmp.Diff(tc.want, r.Addresses["m"]); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+			var total []int64
+			for _, c := range r.Book.Capacity {
+				total = append(total, c.Total)
+			}
+			if diff := cmp.Diff(tc.total, total); diff != "" {
+				t.Errorf("%s: addresses of each block: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
