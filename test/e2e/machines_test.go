@@ -90,7 +90,7 @@ func TestInvalidEdit(t *testing.T) {
 	// The API server accepts it, since only code can see that it is outside.
 	c.network(0)["assignmentRanges"] = []any{"10.99.0.1-10.99.0.9"}
 	c.apply()
-	c.refuses()
+	c.refuses("must lie inside")
 	time.Sleep(20 * time.Second)
 	if err := c.complete(3); err != nil {
 		t.Errorf("an invalid edit changed something: %v", err)
@@ -104,12 +104,12 @@ func TestInvalidEdit(t *testing.T) {
 	c.accepted(true)
 }
 
-// refuses waits until the claim says that its last edit cannot be.
-func (c *claim) refuses() {
+// refuses waits until the claim says that its last edit cannot be, and why.
+func (c *claim) refuses(text string) {
 	c.t.Helper()
 	c.wait("refused", func() error {
 		status, why := stack.ConditionOf(c.get(), "InputValid")
-		if status != "False" {
+		if status == "True" || !strings.Contains(why, text) {
 			return stack.NotYet("InputValid is %q: %s", status, why)
 		}
 		c.t.Logf("the claim says: %s", why)

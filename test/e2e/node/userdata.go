@@ -27,6 +27,8 @@ type network struct {
 		Failed    event `json:"failed"`
 	} `json:"events"`
 	Links []struct {
+		// Dynamic links get their addresses from a DHCP server.
+		Dynamic bool `json:"dynamic"`
 		Subnets []struct {
 			Key    string `json:"key"`
 			Prefix string `json:"prefix"`
@@ -44,6 +46,9 @@ type event struct {
 // complete tells why addresses are not those that the network needs.
 func (n network) complete(addresses map[string]string) error {
 	for _, l := range n.Links {
+		if l.Dynamic {
+			continue
+		}
 		for _, s := range l.Subnets {
 			text := addresses[s.Key]
 			if text == "" {
