@@ -106,7 +106,7 @@ test-e2e-smoke: ## Apply one claim to a whole control plane, and delete it.
 
 .PHONY: test-e2e
 test-e2e: ## Run all scenarios on it, except those that measure.
-	cd test/e2e && L2CLUSTER_E2E=all $(E2E) -timeout 120m -parallel 16 -skip '^TestMeasure' .
+	cd test/e2e && L2CLUSTER_E2E=all $(E2E) -timeout 120m -parallel 6 -skip '^TestMeasure' .
 
 .PHONY: test-e2e-scale
 test-e2e-scale: ## Measure many clusters, and one of a hundred servers.
