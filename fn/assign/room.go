@@ -69,7 +69,7 @@ func (in Input) count(r *Room, key string, book ipam.Book) {
 	outside := map[string]bool{}
 	for _, w := range book.Warnings {
 		machine, _, _ := strings.Cut(w.Key, "/")
-		outside[machine] = outside[machine] || w.Pool == key && w.Concern == ipam.OutOfRange
+		outside[machine] = outside[machine] || w.Pool == key && w.Concern != ipam.FixedDiffers
 	}
 	for _, m := range in.Facts.Machines {
 		if outside[m.Name] && slices.Contains(r.Pools, m.Pool) && r.Total < ipam.MaxCount {

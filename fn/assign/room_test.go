@@ -54,6 +54,18 @@ func TestRoomOutsideTheRange(t *testing.T) {
 	}
 }
 
+// TestRoomUnderARouter: a machine that has what became a router's address is
+// counted with it, and no other machine is.
+func TestRoomUnderARouter(t *testing.T) {
+	in := input(t, "10.60.10.2-10.60.10.6", five...)
+	in.Status = status(t, addresses(t, in).Record)
+	in.Status = status(t, addresses(t, in).Record)
+	in.Plan.Networks[0].Subnets[0].Gateway = netip.MustParseAddr("10.60.10.2")
+	if got := addresses(t, in).Rooms[0].Total; got != 5 {
+		t.Errorf("four addresses of the range and one that is held: got %d", got)
+	}
+}
+
 // TestRoomOfEachRange: a port's own range is counted by itself, and a network
 // without addresses of ours not at all.
 func TestRoomOfEachRange(t *testing.T) {

@@ -1,19 +1,21 @@
 package assign
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 
+	"github.com/l2cluster/function-l2cluster/fn/ipam"
 	"github.com/l2cluster/function-l2cluster/fn/plan"
 )
 
 // routers are the addresses of a subnet that routers have, as the claim states
 // them: the network's gateway and the next hops of its routes. No machine may
 // have one of them: it would get what is sent to the router.
-func (in Input) routers(n plan.Network, s plan.Subnet) []netip.Addr {
-	var out []netip.Addr
+func (in Input) routers(n plan.Network, s plan.Subnet) []ipam.Router {
+	var out []ipam.Router
 	if s.Gateway.IsValid() {
-		out = append(out, s.Gateway)
+		out = append(out, ipam.Router{Address: s.Gateway})
 	}
 	for _, p := range in.Plan.Pools {
 		for _, l := range p.Links {
@@ -22,11 +24,21 @@ func (in Input) routers(n plan.Network, s plan.Subnet) []netip.Addr {
 			}
 			for _, r := range l.Routes {
 				if s.Prefix.Contains(r.Gateway) {
-					out = append(out, r.Gateway)
+					out = append(out, ipam.Router{Address: r.Gateway})
 				}
 			}
 		}
 	}
-	slices.SortFunc(out, netip.Addr.Compare)
+	slices.SortFunc(out, func(a, b ipam.Router) int {
+		return cmp.Or(a.Address.Compare(b.Address), cmp.Compare(a.Claim, b.Claim))
+	})
 	return slices.Compact(out)
+}
+
+func addressesOf(routers []ipam.Router) []netip.Addr {
+	out := make([]netip.Addr, 0, len(routers))
+	for _, r := range routers {
+		out = append(out, r.Address)
+	}
+	return out
 }

@@ -1,12 +1,14 @@
 package assign_test
 
 import (
+	"net/netip"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/l2cluster/function-l2cluster/fn/assign"
 	"github.com/l2cluster/function-l2cluster/fn/infra"
+	"github.com/l2cluster/function-l2cluster/fn/ipam"
 	"github.com/l2cluster/function-l2cluster/fn/plan"
 	"github.com/l2cluster/function-l2cluster/fn/spec"
 )
@@ -87,3 +89,32 @@ func TestNobodyGetsARoutersAddress(t *testing.T) {
 		})
 	}
 }
+
+// TestAddressThatBecameARouters: a machine keeps its address, also when the
+// claim makes it a router's, and this is told.
+func TestAddressThatBecameARouters(t *testing.T) {
+	n := spec.Network{IPAddresses: []string{"10.60.10.0/24"}}
+	in := networked(t, n, machine("m", "a"), machine("n", "a"))
+	in.Facts.Delivered = map[string]map[string]string{"m": {"vlan1000.ipv4": "10.60.10.9/24"}, "n": {"vlan1000.ipv4": "10.60.10.7/24"}}
+	in.Status = status(t, addresses(t, in).Record)
+	if r := addresses(t, in); len(r.Book.Warnings) != 0 {
+		t.Errorf("nothing is wrong yet: got %v", r.Book.Warnings)
+	}
+
+	n.Gateway, n.Routes = "10.60.10.9", []spec.Route{{Destination: "10.70.0.0/16", Gateway: "10.60.10.7"}}
+	in.Plan = networked(t, n).Plan
+	r := addresses(t, in)
+	if diff := cmp.Diff(infra.Delivery(in.Facts.Delivered), r.Delivery); diff != "" {
+		t.Errorf("nobody is renumbered: -want, +got:\n%s", diff)
+	}
+	want := []ipam.Warning{
+		{Key: "m/vlan1000.ipv4", Pool: "p/da/1000/10.60.10.0/24", Address: netip.MustParsePrefix("10.60.10.9/24"), Concern: ipam.RouterHasIt},
+		{Key: "n/vlan1000.ipv4", Pool: "p/da/1000/10.60.10.0/24", Address: netip.MustParsePrefix("10.60.10.7/24"), Concern: ipam.RouterHasIt},
+	}
+	if diff := cmp.Diff(want, r.Book.Warnings, samePrefix); diff != "" {
+		t.Errorf("both routers are told of: -want, +got:\n%s", diff)
+	}
+}
+
+// samePrefix compares what go-cmp cannot look into.
+var samePrefix = cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })

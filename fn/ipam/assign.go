@@ -38,8 +38,20 @@ type Pool struct {
 	// Ranges are the parts of the subnet that demands draw from. They may
 	// overlap.
 	Ranges []AssignmentRange
+	// Routers are the addresses of the subnet that routers have; no range offers
+	// one of them, see Subnet.Gateways. One that a machine has nevertheless stays
+	// with it, with a warning.
+	Routers []Router
 	// Foreign lists the other claims on this pool.
 	Foreign []Foreign
+}
+
+// Router is an address that a router has.
+type Router struct {
+	// Address of the router.
+	Address netip.Addr
+	// Claim that says so; empty for ours.
+	Claim string
 }
 
 // AssignmentRange is a part of a subnet and how many addresses it is to serve.
@@ -199,6 +211,11 @@ func (p *Pool) check() error {
 		for _, x := range rangesOf(r.Usable) {
 			if !p.Subnet.Contains(x.From()) || !p.Subnet.Contains(x.To()) {
 				return fmt.Errorf("assignment range %q: %s does not lie in %s", r.Name, formatRange(x), p.Subnet)
+			}
+		}
+		for _, router := range p.Routers {
+			if r.Usable != nil && r.Usable.Contains(router.Address) {
+				return fmt.Errorf("assignment range %q offers %s, which a router has", r.Name, router.Address)
 			}
 		}
 	}

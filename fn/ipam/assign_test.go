@@ -29,6 +29,7 @@ func hold(pairs ...string) map[string]netip.Prefix {
 func TestAssign(t *testing.T) {
 	type args struct {
 		ranges  map[string]string
+		routers []Router
 		foreign []Foreign
 		demands []Demand
 		record  PoolRecord
@@ -57,6 +58,25 @@ func TestAssign(t *testing.T) {
 				assigned:  map[string]string{"m1": "10.60.10.77/24", "m2": "10.60.10.2/24"},
 				delivered: map[string]string{"m1": "10.60.10.77/24"},
 				warnings:  []Warning{{Key: "m1", Address: prefix("10.60.10.77/24"), Concern: OutOfRange}},
+			},
+		},
+		"Router": {
+			reason: "A machine that has a router's address keeps it and is told of; a pending one, which nobody was sent, is given up.",
+			args: args{
+				ranges: net, demands: []Demand{{Key: "m1", Ready: true}, {Key: "m2", Ready: true}, {Key: "m3", Ready: true}},
+				routers: []Router{
+					{Address: addr("10.60.10.10")}, {Address: addr("10.60.10.11")},
+					{Address: addr("10.60.10.12"), Claim: "other"}, {Address: addr("10.60.10.10"), Claim: "other"},
+				},
+				record: PoolRecord{Held: hold("m1", "10.60.10.10/24", "m2", "10.60.10.11/24", "m3", "10.60.10.12/24"), Pending: []string{"m2"}},
+			},
+			want: want{
+				assigned:  map[string]string{"m1": "10.60.10.10/24", "m2": "10.60.10.2/24", "m3": "10.60.10.12/24"},
+				delivered: map[string]string{"m1": "10.60.10.10/24", "m3": "10.60.10.12/24"},
+				warnings: []Warning{
+					{Key: "m1", Address: prefix("10.60.10.10/24"), Concern: RouterHasIt},
+					{Key: "m3", Address: prefix("10.60.10.12/24"), Concern: RouterHasIt, Claim: "other"},
+				},
 			},
 		},
 		"NotReady": {
@@ -281,7 +301,7 @@ func TestAssign(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			pool := Pool{Key: poolKey, Subnet: prefix("10.60.10.0/24"), Foreign: tc.args.foreign}
+			pool := Pool{Key: poolKey, Subnet: prefix("10.60.10.0/24"), Routers: tc.args.routers, Foreign: tc.args.foreign}
 			for n, r := range tc.args.ranges {
 				x := AssignmentRange{Name: n}
 				if r != "" {
@@ -341,6 +361,7 @@ func TestAssignRefuses(t *testing.T) {
 		"NoSubnet":        {"A pool has a subnet.", func(in *Input) { in.Pools[0].Subnet = netip.Prefix{} }, "not a valid prefix"},
 		"HostBits":        {"A subnet has no host bits.", func(in *Input) { in.Pools[0].Subnet = prefix("10.60.10.1/24") }, "write 10.60.10.0/24"},
 		"UsableOutside":   {"Usable addresses lie in the subnet.", func(in *Input) { in.Pools[0].Subnet = prefix("10.60.11.0/24") }, "does not lie in 10.60.11.0/24"},
+		"UsableRouter":    {"No range offers the address of a router.", func(in *Input) { in.Pools[0].Routers = []Router{{Address: netip.MustParseAddr("10.60.10.9")}} }, "offers 10.60.10.9, which a router has"},
 		"FixedIPv4In6":    {"Addresses have one form.", func(in *Input) { in.Demands[0].Fixed = prefix("::ffff:10.60.10.2/120") }, "::ffff:10.60.10.2/120"},
 		"DeliveredHalf":   {"An address without a length is none.", func(in *Input) { in.Demands[0].Delivered = netip.PrefixFrom(netip.MustParseAddr("10.60.10.2"), -1) }, "not an address with a prefix length"},
 		"NegativeCooling": {"Time does not run backwards.", func(in *Input) { in.CoolDown = -time.Second }, "negative"},

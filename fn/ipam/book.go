@@ -69,6 +69,9 @@ const (
 	// FixedDiffers means that another address was bound outside than the one
 	// that the machine has already. It stays.
 	FixedDiffers Concern = "FixedDiffers"
+	// RouterHasIt means that a router has the address that the machine was
+	// given: they take each other's packets until one of them gets another.
+	RouterHasIt Concern = "RouterHasIt"
 )
 
 // Warning is something about a held address that the next replacement heals.
@@ -76,6 +79,8 @@ type Warning struct {
 	Key, Pool string
 	Address   netip.Prefix
 	Concern   Concern
+	// Claim that the router is of, if Concern is RouterHasIt; empty for ours.
+	Claim string
 }
 
 // Outcome says what became of an address that is held twice.

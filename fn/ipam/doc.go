@@ -19,7 +19,8 @@
 // # Who keeps what
 //
 // A key holds its address as long as it is demanded, whatever happens to the
-// ranges; an address that its range would no longer offer is a warning. A key
+// ranges; an address that its range would no longer offer is a warning, and one
+// that a router has is another. A key
 // that is not demanded any more loses its address, and nobody gets that address
 // before its cool-down is over, since a removed server goes on answering for a
 // while, and switches and neighbours remember it. When the caller could not read

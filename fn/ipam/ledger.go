@@ -20,6 +20,7 @@ type ledger struct {
 	given   PoolRecord
 	ranges  map[string]*netipx.IPSet
 	older   *netipx.IPSet // what older claims may use
+	routers map[netip.Addr]Router
 
 	held     map[string]lease
 	owner    map[netip.Addr]*Demand // by the addresses of held, from settle on
@@ -54,12 +55,17 @@ func newLedger(in *Input, pool Pool, demands []*Demand) *ledger {
 	l := &ledger{
 		in: in, pool: pool, demands: demands, given: in.Record[pool.Key],
 		ranges: make(map[string]*netipx.IPSet, len(pool.Ranges)),
-		owner:  make(map[netip.Addr]*Demand, len(demands)),
+		owner:  make(map[netip.Addr]*Demand, len(demands)), routers: map[netip.Addr]Router{},
 	}
 	for _, r := range pool.Ranges {
 		l.ranges[r.Name] = &netipx.IPSet{}
 		if r.Usable != nil {
 			l.ranges[r.Name] = r.Usable
+		}
+	}
+	for _, r := range pool.Routers {
+		if other, ok := l.routers[r.Address]; !ok || r.Claim < other.Claim {
+			l.routers[r.Address] = r
 		}
 	}
 	l.held = make(map[string]lease, len(l.given.Held))
@@ -193,8 +199,8 @@ func (l *ledger) bind() {
 func (d *Demand) bound() bool { return d.External && d.Fixed.IsValid() }
 
 // settle finds addresses that are held twice and gives up pending ones that
-// have to give way. Those that cannot give way come first, so that they keep
-// theirs.
+// have to give way, also to routers. Those that cannot give way come first, so
+// that they keep theirs.
 func (l *ledger) settle() {
 	for _, firm := range []bool{true, false} {
 		for _, d := range l.demands {
@@ -202,7 +208,7 @@ func (l *ledger) settle() {
 			if !ok || firm != (!x.pending || d.bound()) {
 				continue
 			}
-			if !l.settleForeign(d, &x, firm) || !l.settleOwn(d, &x, firm) {
+			if !firm && l.routed(x) || !l.settleForeign(d, &x, firm) || !l.settleOwn(d, &x, firm) {
 				delete(l.held, d.Key)
 				continue
 			}
@@ -211,6 +217,12 @@ func (l *ledger) settle() {
 			}
 		}
 	}
+}
+
+// routed reports whether a router has the address of a lease.
+func (l *ledger) routed(x lease) bool {
+	_, ok := l.routers[x.address.Addr()]
+	return ok
 }
 
 // settleForeign reports whether a key may keep its address although, perhaps,

@@ -16,7 +16,10 @@ func (l *ledger) report(b *Book) {
 			continue
 		}
 		b.Assigned[d.Key] = Assignment{Address: x.address, Deliver: !x.pending}
-		if !d.External && !l.ranges[d.Range].Contains(x.address.Addr()) {
+		switch r, routed := l.routers[x.address.Addr()]; {
+		case routed:
+			b.Warnings = append(b.Warnings, Warning{Key: d.Key, Pool: d.Pool, Address: x.address, Concern: RouterHasIt, Claim: r.Claim})
+		case !d.External && !l.ranges[d.Range].Contains(x.address.Addr()):
 			b.Warnings = append(b.Warnings, Warning{Key: d.Key, Pool: d.Pool, Address: x.address, Concern: OutOfRange})
 		}
 		if d.bound() && x.address != d.Fixed {

@@ -1,0 +1,104 @@
+package report_test
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/l2cluster/function-l2cluster/fn/ipam"
+	"github.com/l2cluster/function-l2cluster/fn/report"
+	"github.com/l2cluster/function-l2cluster/fn/rollout"
+	"github.com/l2cluster/function-l2cluster/fn/xr"
+)
+
+const storage = "p/da/1000/10.60.10.0/24"
+
+// allocated is the condition AddressesAllocated of a report.
+func allocated(in report.Input) xr.Condition {
+	for _, c := range report.Report(in).Conditions {
+		if c.Type == xr.ConditionAddressesAllocated {
+			return c
+		}
+	}
+	return xr.Condition{}
+}
+
+func warning(machine, address string, concern ipam.Concern) ipam.Warning {
+	return ipam.Warning{Key: machine + "/vlan1000.ipv4", Pool: storage, Address: netip.MustParsePrefix(address), Concern: concern}
+}
+
+func TestAddressesThatStay(t *testing.T) {
+	outside := warning("w", "10.60.10.3/24", ipam.OutOfRange)
+	const text = "machine w keeps 10.60.10.3 on network storage until it is replaced: the address is outside of the assignment ranges, or excluded"
+	router := warning("w", "10.60.10.3/24", ipam.RouterHasIt)
+	theirs := router
+	theirs.Claim = "team-b/other"
+	cases := map[string]struct {
+		reason   string
+		warnings []ipam.Warning
+		change   func(*report.Input)
+		want     xr.Condition
+	}{
+		"OutOfRange": {
+			reason: "the machine works, and its user should know", warnings: []ipam.Warning{outside},
+			want: xr.Condition{Status: xr.True, Reason: "AllocatedWithWarnings", Message: text},
+		},
+		"BoundAnew": {
+			reason: "what a pool does later does not reach the machine", warnings: []ipam.Warning{warning("w", "10.60.10.3/24", ipam.FixedDiffers)},
+			want: xr.Condition{Status: xr.True, Reason: "AllocatedWithWarnings", Message: "machine w keeps 10.60.10.3 on network storage until it is replaced: its pool has bound another one since"},
+		},
+		"OutOfAShortRange": {
+			reason: "one warning hides no other", warnings: []ipam.Warning{outside},
+			change: func(in *report.Input) { in.Addresses.Book.Capacity[0].Total = 3 },
+			want: xr.Condition{Status: xr.True, Reason: "NoSpareForRollout", Message: "network storage (10.60.10.0/24): needs 4 addresses (machines and the surge of a rollout), has 3; " +
+				"extend its assignment range, or set maxSurge: 0; " + text},
+		},
+		"OutOfRangeAndHeld": {
+			reason: "nor does a trouble", warnings: []ipam.Warning{outside},
+			change: func(in *report.Input) {
+				in.Holds = []rollout.Hold{{Pool: "a", Reason: rollout.NoRoom, Why: "keeps its machines as they are"}}
+			},
+			want: xr.Condition{Status: xr.False, Reason: "RolloutHeld", Message: "pool a keeps its machines as they are; " + text},
+		},
+		"Router": {
+			reason: "a machine with the router's address breaks the network, and only a person can help", warnings: []ipam.Warning{router},
+			want: xr.Condition{Status: xr.False, Reason: "Conflict", Message: "machine w has address 10.60.10.3 on network storage, which is the gateway or the next hop of a route; " +
+				"replace the machine, or give the router another address"},
+		},
+		"RouterOfAnotherCluster": {
+			reason: "the cluster that states the router is named", warnings: []ipam.Warning{theirs},
+			want: xr.Condition{Status: xr.False, Reason: "Conflict", Message: "machine w has address 10.60.10.3 on network storage, which is the gateway or the next hop of a route of cluster team-b/other; " +
+				"replace the machine, or give the router another address"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			in := healthy(t)
+			in.Addresses.Book.Warnings = tc.warnings
+			if tc.change != nil {
+				tc.change(&in)
+			}
+			tc.want.Type = xr.ConditionAddressesAllocated
+			if diff := cmp.Diff(tc.want, allocated(in)); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestManyAddressesThatStay: a message names a few machines and counts the rest.
+func TestManyAddressesThatStay(t *testing.T) {
+	for _, concern := range []ipam.Concern{ipam.OutOfRange, ipam.RouterHasIt} {
+		in := healthy(t)
+		for i := range 1000 {
+			in.Addresses.Book.Warnings = append(in.Addresses.Book.Warnings, warning(fmt.Sprintf("w-%03d", i), "10.60.10.3/24", concern))
+		}
+		got := allocated(in).Message
+		if !strings.HasSuffix(got, "; and 995 more") || strings.Count(got, "machine w-") != 5 {
+			t.Errorf("%s: five machines of a thousand are named: got %s", concern, got)
+		}
+	}
+}
