@@ -371,6 +371,8 @@ func TestRoomBeforeRollout(t *testing.T) {
 	if diff := cmp.Diff(want, change.Pools(change.Onto(l.observed, l.desired()))); diff != "" {
 		t.Errorf("one address more lets one pool begin: -want, +got:\n%s", diff)
 	}
+	l.rollsAlone()
+
 	l.network(0)["assignmentRanges"] = []any{"10.60.10.2-10.60.10.8"}
 	want = map[string]change.Effect{"control-plane": change.Rolls, "general": change.Rolls}
 	out = l.run()
@@ -379,6 +381,34 @@ func TestRoomBeforeRollout(t *testing.T) {
 	}
 	if c := conditionOf(out.Response, "AddressesAllocated"); c.GetReason() == "RolloutHeld" {
 		t.Errorf("nothing is held any more: %q", c.GetMessage())
+	}
+}
+
+// rollsAlone lets the control plane begin to roll where one address is spare, and
+// looks at the workers until its first new machine is there.
+func (l *living) rollsAlone() {
+	l.t.Helper()
+	alone := *l
+	alone.observed, alone.composite = maps.Clone(l.observed), maps.Clone(l.composite)
+	before := refersTo(l.observed[general])
+	for _, step := range []struct {
+		when string
+		then func()
+	}{
+		{"edited", func() {}},
+		{"applied", func() {}},
+		{"still not taken in", func() { alone.progress("control-plane", 3, 0) }},
+		{"taken in", func() { alone.progress("control-plane", 4, 1) }},
+		{"the first new machine is there", func() {}},
+	} {
+		alone.reconcile()
+		if diff := cmp.Diff(before, refersTo(alone.observed[general])); diff != "" {
+			l.t.Errorf("%s: the workers begin as well: -before, +after:\n%s", step.when, diff)
+		}
+		step.then()
+	}
+	if at(alone.observed["control-plane"], "metadata", "generation") == at(l.observed["control-plane"], "metadata", "generation") {
+		l.t.Error("the control plane never began")
 	}
 }
 

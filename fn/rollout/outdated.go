@@ -10,16 +10,21 @@ import (
 // https://cluster-api.sigs.k8s.io/reference/api/labels-and-annotations.
 const setLabel = "cluster.x-k8s.io/set-name"
 
+// poolsOfSets are the pools by the name of each machine set that has machines.
+func poolsOfSets(machines object.Required) map[string]string {
+	out := map[string]string{}
+	for _, v := range machines.Items {
+		out[v.String("metadata", "labels", setLabel)] = v.String("metadata", "labels", keep.PoolLabel)
+	}
+	return out
+}
+
 // outdated are the machines in whose place the claim asks for others.
 func (d decision) outdated() map[string]bool {
-	pools := map[string]string{} // of machine sets
-	for _, v := range d.Machines.Items {
-		pools[v.String("metadata", "labels", setLabel)] = v.String("metadata", "labels", keep.PoolLabel)
-	}
 	sets := map[string]bool{}
 	for _, v := range d.MachineSets.Items {
 		name := v.String("metadata", "name")
-		sets[name] = d.outdatedSet(pools[name], v)
+		sets[name] = d.outdatedSet(d.setPools[name], v)
 	}
 	out := map[string]bool{}
 	for _, v := range d.Machines.Items {

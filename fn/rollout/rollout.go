@@ -80,6 +80,8 @@ type decision struct {
 	makers map[string]object.Object
 	// progress of what was observed of them, by pool.
 	progress map[string]progress
+	// setPools are the pools of machine sets with machines, by name.
+	setPools map[string]string
 }
 
 // progress of a pool's machines.
@@ -95,8 +97,8 @@ type progress struct {
 	starts bool
 }
 
-// rolling says whether a rollout has begun and is not over.
-func (p progress) rolling() bool { return p.exists && p.settled && p.upToDate < p.replicas }
+// begun says whether a rollout has begun, certainly, and is not over.
+func (p progress) begun() bool { return p.exists && p.settled && p.upToDate < p.replicas }
 
 func decide(in Input) decision {
 	d := decision{Input: in, makers: map[string]object.Object{}, progress: map[string]progress{}}
@@ -140,34 +142,37 @@ func progressOf(o object.Object, seen object.View) progress {
 // rollout.
 func starts(o object.Object, seen object.View) bool {
 	kind, _ := o.Body["kind"].(string)
-	observed := map[string]any{"kind": kind}
+	changes := change.Onto(change.Objects{"": rolled(kind, seen)}, change.Objects{"": o.Body})
+	return slices.ContainsFunc(changes, func(c change.Change) bool { return c.Effect == change.Rolls })
+}
+
+// rolled is an object of a kind with no more than what a rollout compares.
+func rolled(kind string, seen object.View) map[string]any {
+	out := map[string]any{"kind": kind}
 	for _, path := range keep.RolledFields(kind) {
 		if v := seen.Any(path...); v != nil {
-			put(observed, v, path...)
+			put(out, v, path...)
 		}
 	}
-	changes := change.Onto(change.Objects{"": observed}, change.Objects{"": o.Body})
-	return slices.ContainsFunc(changes, func(c change.Change) bool { return c.Effect == change.Rolls })
+	return out
 }
 
 // Decide on the rollouts of a cluster.
 func Decide(in Input) Decision {
 	d := decide(in)
+	d.setPools = poolsOfSets(in.Machines)
 	return Decision{Holds: d.holds(), Outdated: d.outdated(), observed: in.Cluster.Observed}
 }
 
 func (d decision) holds() []Hold {
 	var out []Hold
-	rolls := map[string]bool{}
-	for pool, p := range d.progress {
-		rolls[pool] = p.rolling()
-	}
+	rolls := d.rolls()
 	for _, pool := range d.Cluster.Plan.Pools {
 		if why := d.beforeControlPlane(pool); why != "" {
 			out = append(out, Hold{pool.Name, ControlPlaneFirst, why})
 			continue
 		}
-		if p := d.progress[pool.Name]; !p.starts || p.rolling() || p.replicas == 0 {
+		if p := d.progress[pool.Name]; !p.starts || p.begun() || p.replicas == 0 {
 			continue
 		}
 		if why := d.withoutRoom(pool, rolls); why != "" {
@@ -175,6 +180,21 @@ func (d decision) holds() []Hold {
 			continue
 		}
 		rolls[pool.Name] = true
+	}
+	return out
+}
+
+// rolls are the pools that may roll already, which matters only to a pool that
+// would begin.
+func (d decision) rolls() map[string]bool {
+	out := map[string]bool{}
+	for _, p := range d.progress {
+		if p.starts {
+			for pool := range d.progress {
+				out[pool] = d.mayRoll(pool)
+			}
+			return out
+		}
 	}
 	return out
 }

@@ -49,6 +49,8 @@ type maker struct {
 	broken int
 	// late says that the status speaks of an older spec.
 	late bool
+	// leaving are machines that their maker no longer counts.
+	leaving int
 	// runs is what the control plane says that it runs.
 	runs string
 }
@@ -110,7 +112,7 @@ func (w world) input(t *testing.T) rollout.Input {
 	for _, pool := range pools {
 		if m, ok := w.observed[pool]; ok {
 			in.Cluster.Observed[keyOf(pool)] = view(t, "%s", m.text(pool)+status(m))
-			for i := range m.replicas {
+			for i := range m.replicas + m.leaving {
 				in.Facts.Machines = append(in.Facts.Machines, infra.Machine{Name: fmt.Sprintf("%s-%d", pool, i), Pool: pool})
 			}
 		}
@@ -247,6 +249,98 @@ func TestRoom(t *testing.T) {
 			}
 			if h := got.Holds[0]; !strings.Contains(h.Why, tc.says) || h.Reason != rollout.NoRoom {
 				t.Errorf("%s: want %q in %q", tc.reason, tc.says, h.Why)
+			}
+		})
+	}
+}
+
+// TestRoomAtEveryMoment follows the rollout of all three pools where one address
+// is spare: at every moment from the edit to the last new machine one pool rolls,
+// and the others keep their machines.
+func TestRoomAtEveryMoment(t *testing.T) {
+	const cp = plan.ControlPlanePool
+	one := map[string]int{cp: 1, "a": 1, "b": 1}
+	asked := but(but(but(asIs(), "a", template("t2")), "b", template("t2")), cp, template("t2"))
+	applied := func(makers map[string]maker, pool string, m maker) map[string]maker {
+		return but(makers, pool, func(was *maker) {
+			was.template, was.late, was.leaving = "t2", m.late, m.leaving
+			was.replicas, was.upToDate = m.replicas, m.upToDate
+		})
+	}
+	controlPlane := func(m maker) map[string]maker { return applied(asIs(), cp, m) }
+	a := func(m maker) map[string]maker { return applied(controlPlane(maker{replicas: 3, upToDate: 3}), "a", m) }
+	all := func(m maker) map[string]maker { return applied(a(maker{replicas: 2, upToDate: 2}), "b", m) }
+	moments := []struct {
+		when     string
+		observed map[string]maker
+		// aOld and aNew are machines of the pool a by what their sets were made for.
+		aOld, aNew int
+		want       []string
+	}{
+		{"edited", asIs(), 2, 0, []string{"a", "b"}},
+		{"the control plane's new spec is applied and not taken in", controlPlane(maker{replicas: 3, upToDate: 3, late: true}), 2, 0, []string{"a", "b"}},
+		{"taken in", controlPlane(maker{replicas: 3}), 2, 0, []string{"a", "b"}},
+		{"one machine more", controlPlane(maker{replicas: 4, upToDate: 1}), 2, 0, []string{"a", "b"}},
+		{"an old one leaves", controlPlane(maker{replicas: 3, upToDate: 1, leaving: 1}), 2, 0, []string{"a", "b"}},
+		{"it is gone", controlPlane(maker{replicas: 3, upToDate: 1}), 2, 0, []string{"a", "b"}},
+		{"the last old one leaves", controlPlane(maker{replicas: 3, upToDate: 3, leaving: 1}), 2, 0, []string{"a", "b"}},
+		{"the control plane is done", controlPlane(maker{replicas: 3, upToDate: 3}), 2, 0, []string{"b"}},
+		{"the new spec of a is applied and not taken in", a(maker{replicas: 2, upToDate: 2, late: true}), 2, 0, []string{"b"}},
+		{"taken in, and the figures are still the old ones", a(maker{replicas: 2, upToDate: 2}), 2, 0, []string{"b"}},
+		{"the figures are right", a(maker{replicas: 2}), 2, 0, []string{"b"}},
+		{"one machine more, and the figures say nothing of it", a(maker{replicas: 2, leaving: 1}), 2, 1, []string{"b"}},
+		{"the figures say it", a(maker{replicas: 3, upToDate: 1}), 2, 1, []string{"b"}},
+		{"an old one is gone", a(maker{replicas: 2, upToDate: 1}), 1, 1, []string{"b"}},
+		{"the last old one leaves, and does not count", a(maker{replicas: 2, upToDate: 2, leaving: 1}), 1, 2, []string{"b"}},
+		{"the pool a is done", a(maker{replicas: 2, upToDate: 2}), 0, 2, nil},
+		{"the new spec of b is applied", all(maker{replicas: 2, upToDate: 2, late: true}), 0, 2, nil},
+	}
+	for _, m := range moments {
+		w := world{observed: m.observed, desired: asked, surge: one, total: 8}
+		w.sets = object.Required{Fetched: true, Items: []object.View{machineSet(t, "old", "t1"), machineSet(t, "new", "t2")}}
+		for i := range m.aOld + m.aNew {
+			set := "old"
+			if i >= m.aOld {
+				set = "new"
+			}
+			w.machines.Items = append(w.machines.Items, machine(t, fmt.Sprintf("a-%d", i), "a", "v1.34.2", set, "True"))
+		}
+		if diff := cmp.Diff(m.want, held(rollout.Decide(w.input(t)))); diff != "" {
+			t.Errorf("%s: -want, +got:\n%s", m.when, diff)
+		}
+	}
+}
+
+// TestNoRoomTaken are pools that an edit has just been applied to and that make no
+// machine beside those that they have.
+func TestNoRoomTaken(t *testing.T) {
+	sets := object.Required{Fetched: true, Items: []object.View{machineSet(t, "t1-set", "t1"), machineSet(t, "t2-set", "t2")}}
+	of := func(set string) object.Required {
+		return object.Required{Fetched: true, Items: []object.View{machine(t, "b-0", "b", "", set, "True"), machine(t, "b-1", "b", "", set, "True")}}
+	}
+	one := map[string]int{"a": 1, "b": 1}
+	cases := map[string]struct {
+		reason   string
+		surge    map[string]int
+		machines object.Required
+		want     []string
+	}{
+		"SurgeZero":   {"a machine goes before its successor comes", map[string]int{"a": 1}, of("t1-set"), nil},
+		"OtherEdit":   {"all its machines are what it asks for, so the edit was of something else", one, of("t2-set"), nil},
+		"Rolls":       {"its machines are not what it asks for", one, of("t1-set"), []string{"a"}},
+		"SetUnknown":  {"nobody knows what its machines were made for", one, of("t3-set"), []string{"a"}},
+		"NotFetched":  {"nobody looked at its machines", one, object.Required{}, []string{"a"}},
+		"NoneOfAPool": {"it has machines, and none was found", one, object.Required{Fetched: true}, []string{"a"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := rollout.Decide(world{
+				observed: but(asIs(), "b", func(m *maker) { m.template, m.late = "t2", true }),
+				desired:  but(but(asIs(), "a", template("t2")), "b", template("t2")),
+				surge:    tc.surge, total: 8, machines: tc.machines, sets: sets,
+			}.input(t))
+			if diff := cmp.Diff(tc.want, held(got)); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

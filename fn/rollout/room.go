@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/l2cluster/function-l2cluster/fn/assign"
+	"github.com/l2cluster/function-l2cluster/fn/keep"
+	"github.com/l2cluster/function-l2cluster/fn/object"
 	"github.com/l2cluster/function-l2cluster/fn/plan"
 )
 
@@ -48,6 +50,51 @@ func remedy(pool plan.Pool) string {
 		return "extend the assignment range"
 	}
 	return "extend the assignment range, or set rollout.maxSurge: 0"
+}
+
+// mayRoll says whether a pool may make machines beside those that it has, without
+// anything being applied: its room is not free. It counts from the moment in which
+// a new spec is applied, and what the controller says is late: until it has taken
+// the spec in, its figures are those of the old one, and a deployment's are later
+// still, since they come from its machine sets, each in its own time.
+func (d decision) mayRoll(pool string) bool {
+	p := d.progress[pool]
+	switch {
+	case !p.exists || p.replicas == 0:
+		return false
+	case p.begun():
+		return true
+	}
+	if old, known := d.oldSets(pool); known {
+		return old
+	}
+	return !p.settled
+}
+
+// oldSets says whether a pool has machines of a machine set that was made for
+// something else than its deployment asks for as it was observed. That is known
+// when the sets of all its machines are.
+func (d decision) oldSets(pool string) (old, known bool) {
+	maker := d.makers[pool]
+	kind, _ := maker.Body["kind"].(string)
+	asks := object.Object{Body: rolled(kind, d.Cluster.Observed[maker.Key])}
+	sets := map[string]bool{}
+	for _, set := range d.MachineSets.Items {
+		if name := set.String("metadata", "name"); d.setPools[name] == pool {
+			sets[name] = starts(asks, set)
+		}
+	}
+	for _, m := range d.Machines.Items {
+		if m.String("metadata", "labels", keep.PoolLabel) != pool {
+			continue
+		}
+		isOld, found := sets[m.String("metadata", "labels", setLabel)]
+		if !found {
+			return old, old
+		}
+		known, old = true, old || isOld
+	}
+	return old, known
 }
 
 // need of a range when a pool rolls beside others: for the machines that are
