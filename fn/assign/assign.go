@@ -300,7 +300,7 @@ func (in Input) pools(others []other) ([]ipam.Pool, error) {
 }
 
 func (in Input) pool(n plan.Network, s plan.Subnet, others []other) (ipam.Pool, error) {
-	p := ipam.Pool{Key: poolKey(in.Scope, n.VLAN, s.Prefix), Subnet: s.Prefix, Routers: in.routers(n, s)}
+	p := ipam.Pool{Key: poolKey(in.Scope, n.VLAN, s.Prefix), Subnet: s.Prefix, Routers: in.routers(n, s, others)}
 	subnet := ipam.Subnet{Prefix: s.Prefix, Gateways: addressesOf(p.Routers), Exclude: s.Exclude}
 	ranges := map[string]*ipam.AssignmentRange{}
 	for _, w := range in.wants(n, s) {

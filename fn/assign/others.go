@@ -103,9 +103,40 @@ func parsePoolKey(key string) (vlan int, subnet netip.Prefix, ok bool) {
 	return vlan, subnet, err == nil
 }
 
+// routers are the addresses that the other says routers on the VLAN have. In a
+// VRF, the Metal Gateway takes the first address of the block.
+func (o other) routers(vlan int) []netip.Addr {
+	var out []netip.Addr
+	add := func(text string) {
+		if a, err := netip.ParseAddr(text); err == nil {
+			out = append(out, a)
+		}
+	}
+	for _, n := range o.view.Views("spec", "networks") {
+		if n.Int("vxlan") != int64(vlan) {
+			continue
+		}
+		add(n.String("gateway"))
+		add(n.String("gatewayIPv6"))
+		for _, r := range n.Views("routes") {
+			add(r.String("gateway"))
+		}
+		if n.String("metalGateway", "vrf") == "" {
+			continue
+		}
+		for _, text := range n.Strings("ipAddresses") {
+			if p, err := netip.ParsePrefix(text); err == nil && p.Addr().Is4() {
+				out = append(out, p.Masked().Addr().Next())
+			}
+		}
+	}
+	return out
+}
+
 // ranges are the addresses that the other may give out on the VLAN, or nil. A
 // part of its claim that cannot be parsed gives out nothing: its own run fails
-// on it.
+// on it. What the other excludes says nothing about anybody else: two claims may
+// share a subnet by excluding each other's half of it.
 func (o other) ranges(vlan int, subnet netip.Prefix) *netipx.IPSet {
 	var b netipx.IPSetBuilder
 	some := false

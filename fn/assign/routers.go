@@ -9,10 +9,11 @@ import (
 	"github.com/l2cluster/function-l2cluster/fn/plan"
 )
 
-// routers are the addresses of a subnet that routers have, as the claim states
-// them: the network's gateway and the next hops of its routes. No machine may
-// have one of them: it would get what is sent to the router.
-func (in Input) routers(n plan.Network, s plan.Subnet) []ipam.Router {
+// routers are the addresses of a subnet that routers have, as the claims on the
+// VLAN state them: a network's gateway and the next hops of its routes. No
+// machine may have one of them: it would get what is sent to the router. Which
+// claim is older does not matter, since a router is there whoever speaks of it.
+func (in Input) routers(n plan.Network, s plan.Subnet, others []other) []ipam.Router {
 	var out []ipam.Router
 	if s.Gateway.IsValid() {
 		out = append(out, ipam.Router{Address: s.Gateway})
@@ -26,6 +27,13 @@ func (in Input) routers(n plan.Network, s plan.Subnet) []ipam.Router {
 				if s.Prefix.Contains(r.Gateway) {
 					out = append(out, ipam.Router{Address: r.Gateway})
 				}
+			}
+		}
+	}
+	for _, o := range others {
+		for _, a := range o.routers(n.VLAN) {
+			if s.Prefix.Contains(a) {
+				out = append(out, ipam.Router{Address: a, Claim: o.name})
 			}
 		}
 	}

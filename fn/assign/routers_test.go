@@ -1,6 +1,7 @@
 package assign_test
 
 import (
+	"fmt"
 	"net/netip"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/l2cluster/function-l2cluster/fn/assign"
 	"github.com/l2cluster/function-l2cluster/fn/infra"
 	"github.com/l2cluster/function-l2cluster/fn/ipam"
+	"github.com/l2cluster/function-l2cluster/fn/object"
 	"github.com/l2cluster/function-l2cluster/fn/plan"
 	"github.com/l2cluster/function-l2cluster/fn/spec"
 )
@@ -87,6 +89,85 @@ func TestNobodyGetsARoutersAddress(t *testing.T) {
 				t.Errorf("%s: addresses of each block: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestRoutersOfOtherClaims: a router that any claim on the VLAN speaks of is
+// there.
+func TestRoutersOfOtherClaims(t *testing.T) {
+	const claim = `
+metadata: {name: b-xyz, uid: b, creationTimestamp: %q}
+spec: {projectID: p, metro: da, claimRef: {namespace: team-b, name: b}, networks: [%s]}
+`
+	const older, younger = "2026-01-01T00:00:00Z", "2026-01-02T11:59:00Z"
+	cases := map[string]struct {
+		reason           string
+		created, network string
+		want             map[string]string
+		total            []int64
+	}{
+		"Gateways": {
+			reason: "of six and of seven hosts one is a router", created: older,
+			network: "{vxlan: 1000, assignment: none, ipAddresses: [10.60.10.0/29], gateway: 10.60.10.1, gatewayIPv6: '2001:db8:0:1::1'}",
+			want:    map[string]string{"vlan1000.ipv4": "10.60.10.2/29", "vlan1000.ipv6": "2001:db8:0:1::2/125"}, total: []int64{5, 6},
+		},
+		"GatewayOfAYounger": {
+			reason: "a younger claim's router is as real", created: younger,
+			network: "{vxlan: 1000, assignment: none, ipAddresses: [10.60.10.0/24], gateway: 10.60.10.1}",
+			want:    map[string]string{"vlan1000.ipv4": "10.60.10.2/29", "vlan1000.ipv6": "2001:db8:0:1::1/125"}, total: []int64{5, 7},
+		},
+		"NextHops": {
+			reason: "a next hop is a router", created: younger,
+			network: "{vxlan: 1000, assignment: none, ipAddresses: [10.60.10.0/29], routes: [{destination: 10.70.0.0/16, gateway: 10.60.10.1}, {destination: 10.71.0.0/16, gateway: nonsense}]}",
+			want:    map[string]string{"vlan1000.ipv4": "10.60.10.2/29", "vlan1000.ipv6": "2001:db8:0:1::1/125"}, total: []int64{5, 7},
+		},
+		"MetalGateway": {
+			reason: "in a VRF the Metal Gateway has the first address of the IPv4 block", created: younger,
+			network: "{vxlan: 1000, assignment: none, ipAddresses: ['2001:db8:0:1::/64', 10.60.10.0/29], metalGateway: {vrf: v}}",
+			want:    map[string]string{"vlan1000.ipv4": "10.60.10.2/29", "vlan1000.ipv6": "2001:db8:0:1::1/125"}, total: []int64{5, 7},
+		},
+		"AnotherVLAN": {
+			reason: "the same subnet on another VLAN is another network", created: older,
+			network: "{vxlan: 1001, assignment: none, ipAddresses: [10.60.10.0/29], gateway: 10.60.10.1, metalGateway: {vrf: v}}",
+			want:    map[string]string{"vlan1000.ipv4": "10.60.10.1/29", "vlan1000.ipv6": "2001:db8:0:1::1/125"}, total: []int64{6, 7},
+		},
+		"Exclude": {
+			reason: "two claims may share a subnet by excluding each other's half", created: older,
+			network: "{vxlan: 1000, assignmentRanges: [10.60.10.5-10.60.10.6], ipAddresses: [10.60.10.0/29], exclude: [10.60.10.1-10.60.10.3]}",
+			want:    map[string]string{"vlan1000.ipv4": "10.60.10.1/29", "vlan1000.ipv6": "2001:db8:0:1::1/125"}, total: []int64{6, 7},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			in := networked(t, spec.Network{IPAddresses: []string{"10.60.10.0/29", "2001:db8:0:1::/125"}}, machine("m", "a"))
+			in.Others.Items = []object.View{view(t, fmt.Sprintf(claim, tc.created, tc.network))}
+			r := addresses(t, in)
+			if diff := cmp.Diff(tc.want, r.Addresses["m"]); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+			var total []int64
+			for _, c := range r.Book.Capacity {
+				total = append(total, c.Total)
+			}
+			if diff := cmp.Diff(tc.total, total); diff != "" {
+				t.Errorf("%s: addresses of each block: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestAddressThatBecameAnothersRouter: the claim that states the router is
+// named.
+func TestAddressThatBecameAnothersRouter(t *testing.T) {
+	in := input(t, "10.60.10.2-10.60.10.40", machine("m", "a"))
+	in.Facts.Delivered = map[string]map[string]string{"m": {"vlan1000.ipv4": "10.60.10.9/24"}}
+	in.Others.Items = []object.View{view(t, "{metadata: {uid: b}, spec: {projectID: p, metro: da, claimRef: {namespace: team-b, name: b}, networks: [{vxlan: 1000, gateway: 10.60.10.9}]}}")}
+	want := []ipam.Warning{{
+		Key: "m/vlan1000.ipv4", Pool: "p/da/1000/10.60.10.0/24", Address: netip.MustParsePrefix("10.60.10.9/24"),
+		Concern: ipam.RouterHasIt, Claim: "team-b/b",
+	}}
+	if diff := cmp.Diff(want, addresses(t, in).Book.Warnings, samePrefix); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
 	}
 }
 
