@@ -58,6 +58,9 @@ type Facts struct {
 	Delivered map[string]map[string]string
 	// Warnings say what could not be read and what follows, each a sentence.
 	Warnings []string
+	// Unheard say whose servers could not be asked how their networks are, each a
+	// sentence.
+	Unheard []string
 }
 
 // Machine is one server of the cluster.
@@ -68,6 +71,9 @@ type Machine struct {
 	Pool string
 	// Device is the UUID of its server, or "" before there is one.
 	Device string
+	// Template is the name of the platform's template that the machine was made
+	// from, or "" when it cannot be told.
+	Template string
 	// Deleting says that the machine is on its way out.
 	Deleting bool
 	// Joined says that its node has joined the cluster.
@@ -76,6 +82,9 @@ type Machine struct {
 	// with other content or another version. What its node was set up for stays
 	// as it is until it is replaced.
 	Outdated bool
+	// Held says that the machine's pool is kept as it is for now, whatever the
+	// claim asks for.
+	Held bool
 	// Ports are the UUIDs of its server's ports by name; nil until known.
 	Ports map[string]string
 	// Network is the state of its network as its server reported it.

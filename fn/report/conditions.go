@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/l2cluster/function-l2cluster/fn/infra"
@@ -55,12 +56,14 @@ func (r reporter) missingPorts(m infra.Machine) []string {
 	if m.Device == "" || m.Outdated || len(ports) == 0 {
 		return nil
 	}
-	if m.Ports == nil {
-		return []string{fmt.Sprintf("machine %s: the UUIDs of its ports are not known yet", m.Name)}
-	}
 	var out []string
 	for _, name := range ports {
-		if _, composed := r.objects[object.PortKey(m.Name, name)]; !composed {
+		_, composed := r.objects[object.PortKey(m.Name, name)]
+		switch {
+		case composed:
+		case m.Ports == nil:
+			return []string{fmt.Sprintf("machine %s: the UUIDs of its ports are not known yet", m.Name)}
+		default:
 			out = append(out, fmt.Sprintf("machine %s: port %s waits for its VLANs, or until the machine's network is verified", m.Name, name))
 		}
 	}
@@ -85,7 +88,7 @@ func (r reporter) nodesVerified() xr.Condition {
 		switch {
 		case m.Network == infra.NetworkFailed:
 			failed = append(failed, fmt.Sprintf("machine %s: %s", m.Name, m.Message))
-		case !r.verified(m):
+		case m.Network != infra.NetworkVerified:
 			waiting = append(waiting, fmt.Sprintf("machine %s: %s", m.Name, strings.ToLower(r.network(m))))
 		}
 	}
@@ -94,18 +97,14 @@ func (r reporter) nodesVerified() xr.Condition {
 		c.Status, c.Reason, c.Message = xr.False, "Failed", list(failed)
 	case !r.Facts.MachinesKnown:
 		c.Status, c.Reason, c.Message = xr.Unknown, "Unknown", "the list of machines has not been read yet"
+	case len(r.Facts.Unheard) > 0:
+		c.Status, c.Reason, c.Message = xr.Unknown, "Unknown", list(slices.Concat(r.Facts.Unheard, waiting))
 	case len(waiting) > 0:
 		c.Status, c.Reason, c.Message = xr.False, reasonWaiting, list(waiting)
 	case len(r.machines()) < r.allWanted():
 		c.Status, c.Reason, c.Message = xr.False, reasonWaiting, r.existing()
 	}
 	return c
-}
-
-// verified says whether a machine's network needs no more waiting for: its
-// server said so, or its node joined where no server was heard.
-func (r reporter) verified(m infra.Machine) bool {
-	return m.Network == infra.NetworkVerified || m.Network == infra.NetworkUnknown && m.Joined
 }
 
 func (r reporter) clusterAvailable() xr.Condition {

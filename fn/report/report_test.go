@@ -182,9 +182,15 @@ func TestConditions(t *testing.T) {
 		},
 		"PortsUnknown": {
 			reason: "a server whose ports nobody knows is named",
-			change: func(in *report.Input) { in.Facts.Machines[1].Ports = nil },
+			change: func(in *report.Input) { in.Facts.Machines[1].Ports, in.Objects = nil, in.Objects[:3] },
 			want:   want{xr.ConditionPortsAttached, xr.False, "Waiting", "machine w: the UUIDs of its ports are not known yet"},
 			phase:  "Provisioning",
+		},
+		"PortsForgotten": {
+			reason: "a port that is composed is known, whatever the status has lost",
+			change: func(in *report.Input) { in.Facts.Machines[1].Ports = nil },
+			want:   want{xr.ConditionPortsAttached, xr.True, "Attached", ""},
+			phase:  "Ready",
 		},
 		"PortNotComposed": {
 			reason: "a port whose turn has not come is not attached",
@@ -201,11 +207,13 @@ func TestConditions(t *testing.T) {
 			want:  want{xr.ConditionNodesVerified, xr.False, "Failed", "machine w: vlan1000: address 10.60.10.3/24 is missing"},
 			phase: "Failed",
 		},
-		"NodeJoinedUnheard": {
-			reason: "without reports a node that joined has its network",
-			change: func(in *report.Input) { in.Facts.Machines[1].Network = infra.NetworkUnknown },
-			want:   want{xr.ConditionNodesVerified, xr.True, "Verified", ""},
-			phase:  "Ready",
+		"ServersUnheard": {
+			reason: "servers that could not be asked are neither right nor wrong",
+			change: func(in *report.Input) {
+				in.Facts.Machines[1].Network, in.Facts.Unheard = infra.NetworkUnknown, []string{"the API is away"}
+			},
+			want:  want{xr.ConditionNodesVerified, xr.Unknown, "Unknown", "the API is away; machine w: attached"},
+			phase: "Provisioning",
 		},
 		"NodeUnheard": {
 			reason: "without a report and without a node there is nothing to trust",

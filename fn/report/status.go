@@ -105,7 +105,7 @@ func (r reporter) phase(conditions []xr.Condition) string {
 func (r reporter) summary() map[string]any {
 	verified := 0
 	for _, m := range r.machines() {
-		if r.verified(m) {
+		if m.Network == infra.NetworkVerified {
 			verified++
 		}
 	}
@@ -194,7 +194,7 @@ func (r reporter) network(m infra.Machine) string {
 	switch {
 	case m.Network == infra.NetworkFailed:
 		return "Failed"
-	case r.verified(m):
+	case m.Network == infra.NetworkVerified:
 		return "Verified"
 	case m.Device == "":
 		return reasonWaiting

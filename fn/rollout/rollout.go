@@ -199,14 +199,16 @@ func (d decision) rolls() map[string]bool {
 	return out
 }
 
-// Mark the machines that are outdated in a copy of the facts.
+// Mark the machines that are outdated, and those of pools that are held, in a copy
+// of the facts.
 func (d Decision) Mark(f infra.Facts) infra.Facts {
-	if len(d.Outdated) == 0 {
-		return f
+	held := map[string]bool{}
+	for _, h := range d.Holds {
+		held[h.Pool] = true
 	}
 	f.Machines = slices.Clone(f.Machines)
 	for i, m := range f.Machines {
-		f.Machines[i].Outdated = d.Outdated[m.Name]
+		f.Machines[i].Outdated, f.Machines[i].Held = d.Outdated[m.Name], held[m.Pool]
 	}
 	return f
 }

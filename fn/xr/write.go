@@ -199,7 +199,7 @@ func kept(observed *structpb.Struct) *structpb.Struct {
 			metadata[name] = v
 		}
 	}
-	if v := externalName(from["annotations"].GetStructValue()); v != nil {
+	if v := ownAnnotations(from["annotations"].GetStructValue()); v != nil {
 		metadata["annotations"] = v
 	}
 	out.Fields["metadata"] = structpb.NewStructValue(&structpb.Struct{Fields: metadata})
@@ -209,12 +209,21 @@ func kept(observed *structpb.Struct) *structpb.Struct {
 // AnnotationExternalName ties a managed resource to what it manages.
 const AnnotationExternalName = "crossplane.io/external-name"
 
-func externalName(annotations *structpb.Struct) *structpb.Value {
-	v, ok := annotations.GetFields()[AnnotationExternalName]
-	if !ok {
+// ourAnnotations is how annotations begin that nobody but the function writes.
+const ourAnnotations = "l2cluster.io/"
+
+// ownAnnotations are those that the function sends, or nil without any.
+func ownAnnotations(annotations *structpb.Struct) *structpb.Value {
+	out := map[string]*structpb.Value{}
+	for name, v := range annotations.GetFields() {
+		if name == AnnotationExternalName || strings.HasPrefix(name, ourAnnotations) {
+			out[name] = v
+		}
+	}
+	if len(out) == 0 {
 		return nil
 	}
-	return structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{AnnotationExternalName: v}})
+	return structpb.NewStructValue(&structpb.Struct{Fields: out})
 }
 
 func setConditions(rsp *fnv1.RunFunctionResponse, conditions []Condition) {

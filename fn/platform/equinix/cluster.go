@@ -67,7 +67,7 @@ func machineTemplates(c infra.Cluster) ([]template, error) {
 	}
 	out := make([]template, 0, len(c.Plan.Pools))
 	for _, pool := range c.Plan.Pools {
-		t, err := machineTemplate(c, pool.Name, machines[pool.Name])
+		t, err := machineTemplate(c, pool, machines[pool.Name])
 		if err != nil {
 			return nil, fmt.Errorf("cannot name the machine template of pool %q: %w", pool.Name, err)
 		}
@@ -76,21 +76,30 @@ func machineTemplates(c infra.Cluster) ([]template, error) {
 	return out, nil
 }
 
+const templateKind = "PacketMachineTemplate"
+
 // machineTemplate is never changed once it exists, so key and name end in a
-// hash of its content: other content is another template.
-func machineTemplate(c infra.Cluster, pool string, m spec.Machines) (template, error) {
-	content := machineSpec(c, m)
-	hash, err := object.ContentHash(content)
+// hash of its content: other content is another template. What the ports of its
+// machines are laid out for is a part of it, so that a machine's template, which
+// the machine names, says so for as long as it lives.
+func machineTemplate(c infra.Cluster, planned plan.Pool, m spec.Machines) (template, error) {
+	content, pool := machineSpec(c, m), planned.Name
+	laidOut, err := layoutOf(planned, c.Spec.Networks).text()
+	if err != nil {
+		return template{}, err
+	}
+	hash, err := object.ContentHash(map[string]any{"spec": content, "layout": laidOut})
 	if err != nil {
 		return template{}, err
 	}
 	ref := object.Reference{
 		APIVersion: infrastructureAPI,
-		Kind:       "PacketMachineTemplate",
+		Kind:       templateKind,
 		Name:       hashed(hash, c.Name, pool),
 	}
 	metadata := namespaced(c, ref.Name)
 	metadata["labels"] = map[string]any{keep.PoolLabel: pool}
+	metadata["annotations"] = map[string]any{layoutAnnotation: laidOut}
 	o := object.Object{Key: templateKey(pool, hash), Body: body(ref.APIVersion, ref.Kind, metadata,
 		map[string]any{"template": map[string]any{"spec": content}})}
 	// A template has no status: it does its work as soon as it exists.

@@ -371,7 +371,7 @@ func TestReadiness(t *testing.T) {
 		ready  object.Ready
 		why    string
 	}{
-		"Template":     {reason: "A template does its work as soon as it exists.", key: "pool-general-machines-9e701aee", ready: object.IsReady},
+		"Template":     {reason: "A template does its work as soon as it exists.", key: "pool-general-machines-94d21f41", ready: object.IsReady},
 		"ClusterNew":   {reason: "The cluster waits for its address.", key: "packet-cluster", why: `PacketCluster "edge-1a2b3c" has no control plane address yet`},
 		"ClusterReady": {reason: "The provider says when it is ready.", key: "packet-cluster", status: map[string]any{"ready": true}, ready: object.IsReady},
 		"VLANNew":      {reason: "A managed resource without conditions is not ready.", key: "vlan-1000", why: `Vlan "edge-1a2b3c-vlan-1000" is not ready`},

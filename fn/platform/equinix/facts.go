@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/l2cluster/function-l2cluster/fn/object"
 	"github.com/l2cluster/function-l2cluster/fn/osnet/node"
 	"github.com/l2cluster/function-l2cluster/fn/plan"
+	"github.com/l2cluster/function-l2cluster/fn/spec"
 )
 
 // packetMachines is the name of the requirement for the cluster's servers.
@@ -26,6 +28,11 @@ const (
 	clusterLabel      = "cluster.x-k8s.io/cluster-name"
 	controlPlaneLabel = "cluster.x-k8s.io/control-plane"
 )
+
+// clonedFrom is the annotation by which Cluster API says which template an object
+// was made from:
+// https://cluster-api.sigs.k8s.io/reference/api/labels-and-annotations.
+const clonedFrom = "cluster.x-k8s.io/cloned-from-name"
 
 // Labels that tell whose a composed object is.
 const (
@@ -52,12 +59,13 @@ func (Platform) Requirements(cluster, namespace string) map[string]object.Select
 // Facts are what the world has decided: which machines there are, which VLANs,
 // which ports, and whether networks came up. It asks the Metal API only with
 // credentials and only for what is not on record. What cannot be read stays
-// unknown; the only error is a claim that cannot be right.
+// unknown. It returns an error for a claim that cannot be right, and for lists
+// that cannot be.
 func (Platform) Facts(ctx context.Context, s infra.Sources) (infra.Facts, error) {
-	if err := errors.Join(projectStays(s.Cluster), vlansStay(s)); err != nil {
+	servers, machines := s.Required[packetMachines], s.Required[infra.CAPIMachines]
+	if err := errors.Join(projectStays(s.Cluster), vlansStay(s), machinesListed(s.Cluster, servers, machines)); err != nil {
 		return infra.Facts{}, err
 	}
-	servers, machines := s.Required[packetMachines], s.Required[infra.CAPIMachines]
 	out := infra.Facts{
 		MachinesKnown: servers.Fetched && machines.Fetched,
 		Machines:      machinesOf(servers.Items, machines.Items),
@@ -67,14 +75,28 @@ func (Platform) Facts(ctx context.Context, s infra.Sources) (infra.Facts, error)
 	out.VLANs, warnings = vlansOf(s.Cluster)
 	out.Warnings = append(out.Warnings, warnings...)
 	remember(out.Machines, s)
-	out.Warnings = append(out.Warnings, lookUp(ctx, s, out.Machines)...)
-	for i, m := range out.Machines {
-		// A machine whose network script fails never gets to join.
-		if m.Joined && (m.Network == infra.NetworkUnknown || m.Network == infra.NetworkStarted) {
-			out.Machines[i].Network = infra.NetworkVerified
+	warnings, out.Unheard = lookUp(ctx, s, out.Machines)
+	out.Warnings = append(out.Warnings, warnings...)
+	return out, nil
+}
+
+// machinesListed refuses lists without machines while a controller counts some:
+// restored or relabelled objects, or a wrong permission, would else take the
+// addresses and the VLANs of every running server away.
+func machinesListed(c infra.Cluster, servers, machines object.Required) error {
+	if !servers.Fetched || !machines.Fetched || len(servers.Items)+len(machines.Items) > 0 {
+		return nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.Observed)) {
+		v := c.Observed[key]
+		kind, count := v.String("kind"), v.Int("status", "replicas")
+		if (kind == "KubeadmControlPlane" || kind == "MachineDeployment") && count > 0 {
+			return fmt.Errorf("cannot list the machines of cluster %q: there is no Machine and no PacketMachine with the label %s=%s in namespace %q, "+
+				"but %s %q counts %d; nothing is changed until they can be seen, or it counts none",
+				c.Name, clusterLabel, c.Name, c.Namespace, kind, v.String("metadata", "name"), count)
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // machinesOf joins what the infrastructure provider and Cluster API know. A
@@ -89,7 +111,7 @@ func machinesOf(servers, machines []object.View) []infra.Machine {
 	for _, v := range servers {
 		name := machineOf(v)
 		m := byName[name]
-		m.Name = name
+		m.Name, m.Template = name, v.String("metadata", "annotations", clonedFrom)
 		byName[name] = withView(m, v)
 	}
 	delete(byName, "")
@@ -157,31 +179,99 @@ func vlansOf(c infra.Cluster) (map[string]string, []string) {
 	return out, warnings
 }
 
-// vlansStay refuses another VLAN id for a network whose VLAN is on the ports of
-// machines: Vlan objects have no network's name, so the old one would go, and
-// every machine would be off its network at once. A network that is only called
-// otherwise is none of that.
+// vlansStay refuses another VLAN id for what is on the ports of machines: Vlan
+// objects have no network's name, so the old one would go, and every machine
+// would be off its network at once, since what is new is set up only on others.
 func vlansStay(s infra.Sources) error {
-	vxlans, used := map[string]int64{}, map[int64]bool{}
-	for _, n := range s.Cluster.Spec.Networks {
-		vxlans[n.Name], used[int64(n.VXLAN)] = int64(n.VXLAN), true
-	}
-	for _, was := range s.Status.Views("networks") {
-		name, vxlan, id := was.String("name"), was.Int("vxlan"), was.String("vlanID")
-		now, named := vxlans[name]
-		if !named || now == vxlan || used[vxlan] || id == "" {
-			continue
-		}
-		if port := carrier(s.Cluster.Observed, id); port != "" {
-			return fmt.Errorf("cannot change the VLAN of network %q from %d to %d: port %q carries it, and its machine would be off the network at once; "+
-				"put %d back and add a network of another name with VLAN %d, which replaces the machines, and take this one out when they are", name, vxlan, now, port, vxlan, now)
+	for _, moved := range append(movedByName(s), movedByAddress(s)...) {
+		if port := carrier(s.Cluster.Observed, moved.id); port != "" {
+			return fmt.Errorf("cannot change the VLAN of %s from %d to %d: port %q carries it, and its machine would be off the network at once; "+
+				"put %d back and add a network of another name, with VLAN %d and other addresses, which replaces the machines, and take this one out when they are",
+				moved.what, moved.from, moved.to, port, moved.from, moved.to)
 		}
 	}
 	return nil
 }
 
+// moved is what had one VLAN and is to have another, by their ids.
+type moved struct {
+	what     string
+	from, to int64
+	// id is the UUID of the VLAN that it had.
+	id string
+}
+
+// movedByName are networks that have another VLAN id than the status says, and
+// whose VLAN no network has any more. A network that is only called otherwise is
+// none of that.
+func movedByName(s infra.Sources) []moved {
+	now, used := map[string]int64{}, vxlansOf(s.Cluster.Spec.Networks)
+	for _, n := range s.Cluster.Spec.Networks {
+		now[n.Name] = int64(n.VXLAN)
+	}
+	var out []moved
+	for _, was := range s.Status.Views("networks") {
+		name, vxlan, id := was.String("name"), was.Int("vxlan"), was.String("vlanID")
+		if to, named := now[name]; named && to != vxlan && !used[vxlan] && id != "" {
+			out = append(out, moved{what: fmt.Sprintf("network %q", name), from: vxlan, to: to, id: id})
+		}
+	}
+	return out
+}
+
+// movedByAddress are addresses that machines were sent for a VLAN that no network
+// has any more, and that are in a network of another VLAN now, whatever its name
+// is and whatever the status has forgotten.
+func movedByAddress(s infra.Sources) []moved {
+	used, had := vxlansOf(s.Cluster.Spec.Networks), map[netip.Addr]int64{}
+	for _, addresses := range deliveredOf(s.Cluster.Observed) {
+		for key, text := range addresses {
+			vxlan, ours := plan.VLANOfAddressKey(key)
+			address, err := netip.ParsePrefix(text)
+			if ours && err == nil && !used[int64(vxlan)] {
+				had[address.Addr()] = int64(vxlan)
+			}
+		}
+	}
+	var out []moved
+	for _, address := range slices.SortedFunc(maps.Keys(had), netip.Addr.Compare) {
+		vlan, exists := s.Cluster.Observed[fmt.Sprintf("vlan-%d", had[address])]
+		n, elsewhere := networkOf(s.Cluster.Spec.Networks, address)
+		if exists && elsewhere {
+			out = append(out, moved{
+				what: fmt.Sprintf("address %s, now of network %q,", address, n.Name),
+				from: had[address], to: int64(n.VXLAN), id: vlan.String("status", "atProvider", "id"),
+			})
+		}
+	}
+	return out
+}
+
+func vxlansOf(networks []spec.Network) map[int64]bool {
+	out := map[int64]bool{}
+	for _, n := range networks {
+		out[int64(n.VXLAN)] = true
+	}
+	return out
+}
+
+// networkOf is the network whose blocks have an address.
+func networkOf(networks []spec.Network, address netip.Addr) (spec.Network, bool) {
+	for _, n := range networks {
+		for _, text := range n.IPAddresses {
+			if block, err := netip.ParsePrefix(text); err == nil && block.Contains(address) {
+				return n, true
+			}
+		}
+	}
+	return spec.Network{}, false
+}
+
 // carrier is the name of a port that carries a VLAN or is to, or "".
 func carrier(observed map[string]object.View, vlan string) string {
+	if vlan == "" {
+		return ""
+	}
 	for _, key := range slices.Sorted(maps.Keys(observed)) {
 		v := observed[key]
 		if v.String("kind") != portKind {
@@ -221,10 +311,11 @@ func addressesIn(payload string) map[string]string {
 }
 
 // remember adds what earlier runs found out and wrote into the status: the ports
-// of machines, and which networks came up and which did not. A node that has
-// joined since speaks against a failure.
+// of machines, and which networks came up and which did not. Where servers cannot
+// be asked, a node that has joined since speaks against a failure.
 func remember(machines []infra.Machine, s infra.Sources) {
 	ports := recordedPorts(s)
+	asks := tokenOf(s) != ""
 	told := map[string]object.View{}
 	for _, v := range s.Status.Views("machines") {
 		told[v.String("name")] = v
@@ -235,7 +326,7 @@ func remember(machines []infra.Machine, s infra.Sources) {
 		switch {
 		case known && v.String("network") == verifiedWord:
 			machines[i].Network = infra.NetworkVerified
-		case known && v.String("network") == failedWord && !m.Joined:
+		case known && v.String("network") == failedWord && (asks || !m.Joined):
 			machines[i].Network, machines[i].Message = infra.NetworkFailed, v.String("message")
 		}
 	}

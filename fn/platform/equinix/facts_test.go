@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,7 +68,7 @@ func TestFacts(t *testing.T) {
 			reason: "Without both lists nobody knows which machines there are.", machines: fetched(),
 			want: infra.Facts{},
 		},
-		"Empty": {
+		"NoneYet": {
 			reason: "Two empty lists mean that there are none.", servers: fetched(), machines: fetched(),
 			want: infra.Facts{MachinesKnown: true},
 		},
@@ -257,7 +258,7 @@ func (c cloud) look(t *testing.T, input, token string) (infra.Machine, []string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return got.Machines[0], got.Warnings
+	return got.Machines[0], slices.Concat(got.Warnings, got.Unheard)
 }
 
 func TestLookUp(t *testing.T) {

@@ -2,10 +2,12 @@ package equinix
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/l2cluster/function-l2cluster/fn/infra"
 	"github.com/l2cluster/function-l2cluster/fn/object"
@@ -15,31 +17,53 @@ import (
 
 func TestLayout(t *testing.T) {
 	networks := []spec.Network{{Name: "a", VXLAN: 1000}, {Name: "b", VXLAN: 1001}}
-	pool := func(change func(*plan.Port)) plan.Pool {
-		p := plan.Port{Name: "eth1", Networks: []string{"a", "b"}}
+	pool := func(change func(*plan.Pool)) plan.Pool {
+		p := plan.Pool{
+			Ports: []plan.Port{{Name: "bond0", Bonded: true}, {Name: "eth1", Networks: []string{"a", "b"}}},
+			Links: []plan.Link{{Network: "a", Port: "eth1", NodeIP: true}, {Network: "b", Port: "eth1"}},
+		}
 		change(&p)
-		return plan.Pool{Ports: []plan.Port{p}}
+		return p
 	}
-	same := layoutOf(pool(func(*plan.Port) {}), networks)
-	renamed := layoutOf(pool(func(p *plan.Port) { p.Networks = []string{"c", "d"} }), []spec.Network{{Name: "d", VXLAN: 1000}, {Name: "c", VXLAN: 1001}})
-	if renamed != same {
-		t.Error("names of networks are only words, and their order means nothing")
+	first := layoutOf(pool(func(*plan.Pool) {}), networks)
+	want := layout{{Name: "eth1", VLANs: []int32{1000, 1001}, Vital: []int32{1000}}}
+	if diff := cmp.Diff(want, first); diff != "" {
+		t.Errorf("a port like a new server's is left out: -want, +got:\n%s", diff)
 	}
-	for name, change := range map[string]func(*plan.Port){
-		"Port": func(p *plan.Port) { p.Name = "bond0" }, "Bonded": func(p *plan.Port) { p.Bonded = true },
-		"Layer2": func(p *plan.Port) { p.Layer2 = true }, "Native": func(p *plan.Port) { p.Native = "a" },
-		"Networks": func(p *plan.Port) { p.Networks = []string{"a"} },
+	text, err := first.text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, ok := parseLayout(text); !ok || !cmp.Equal(got, first) {
+		t.Errorf("%s is read as %v, %t", text, got, ok)
+	}
+	same := map[string]layout{
+		"Names": layoutOf(pool(func(p *plan.Pool) {
+			p.Ports[1].Networks = []string{"c", "d"}
+			p.Links = nil
+		}), []spec.Network{{Name: "d", VXLAN: 1000}, {Name: "c", VXLAN: 1001}}),
+		"Vital": layoutOf(pool(func(p *plan.Pool) { p.Links[1].NodeIP = true }), networks),
+	}
+	for name, l := range same {
+		if l.word() != first.word() {
+			t.Errorf("%s: the ports are the same, and the word is not", name)
+		}
+	}
+	for name, change := range map[string]func(*plan.Pool){
+		"Port": func(p *plan.Pool) { p.Ports[1].Name = "bond1" }, "Bonded": func(p *plan.Pool) { p.Ports[1].Bonded = true },
+		"Layer2": func(p *plan.Pool) { p.Ports[1].Layer2 = true }, "Native": func(p *plan.Pool) { p.Ports[1].Native = "a" },
+		"Networks": func(p *plan.Pool) { p.Ports[1].Networks = []string{"a"} },
 	} {
-		if layoutOf(pool(change), networks) == same {
+		if layoutOf(pool(change), networks).word() == first.word() {
 			t.Errorf("%s: another layout has the same word", name)
 		}
 	}
-	if got := layoutOf(pool(func(*plan.Port) {}), []spec.Network{{Name: "a", VXLAN: 1000}, {Name: "b", VXLAN: 1002}}); got == same {
+	if layoutOf(pool(func(*plan.Pool) {}), []spec.Network{{Name: "a", VXLAN: 1000}, {Name: "b", VXLAN: 1002}}).word() == first.word() {
 		t.Error("another VLAN is another layout")
 	}
 }
 
-func TestPortsOfOutdatedMachine(t *testing.T) {
+func TestWithout(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		bond   bool
@@ -50,7 +74,6 @@ func TestPortsOfOutdatedMachine(t *testing.T) {
 		"Nothing":      {"all of them are networks", true, portState{bonded: true, vlans: []string{"a", "b"}}, []string{"a", "b"}, portState{bonded: true, vlans: []string{"a", "b"}}},
 		"Bond":         {"a bond tags whatever is left", true, portState{bonded: true, vlans: []string{"a", "b"}}, []string{"a"}, portState{bonded: true, vlans: []string{"a"}}},
 		"BondAll":      {"the platform's own addresses are left", true, portState{bonded: true, vlans: []string{"a"}}, nil, portState{bonded: true, vlans: []string{}}},
-		"Layer2All":    {"nothing would be left", true, portState{bonded: true, layer2: true, vlans: []string{"a"}}, nil, portState{bonded: true, layer2: true, vlans: []string{"a"}}},
 		"TwoOfThree":   {"two are tagged as three are", false, portState{vlans: []string{"a", "b", "c"}}, []string{"a", "b"}, portState{vlans: []string{"a", "b"}}},
 		"OneOfTwo":     {"one alone is not tagged any more", false, portState{vlans: []string{"a", "b"}}, []string{"a"}, portState{vlans: []string{"a", "b"}}},
 		"NativeOfTwo":  {"it was not tagged before", false, portState{vlans: []string{"a", "b"}, native: "a"}, []string{"a"}, portState{vlans: []string{"a"}}},
@@ -60,12 +83,8 @@ func TestPortsOfOutdatedMachine(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			named := map[string]bool{}
-			for _, id := range tc.named {
-				named[id] = true
-			}
 			before := tc.asked
-			got := observedPort{asked: tc.asked}.without(tc.bond, named)
+			got := observedPort{asked: tc.asked}.without(tc.bond, func(id string) bool { return !slices.Contains(tc.named, id) })
 			if diff := cmp.Diff(tc.want, *got, cmp.AllowUnexported(portState{})); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -74,6 +93,84 @@ func TestPortsOfOutdatedMachine(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The VLANs of a claim in which 1000 and 1001 were, and 1001 is not any more.
+const (
+	stays = "aaaaaaaa-0000-4000-8000-000000001000"
+	goes  = "aaaaaaaa-0000-4000-8000-000000001001"
+)
+
+// TestPortsOfOutdatedMachine: whatever the claim asks for, the ports of a machine
+// that was set up for something else are as that needs them.
+func TestPortsOfOutdatedMachine(t *testing.T) {
+	bond := portState{bonded: true, vlans: []string{stays, goes}}
+	both := layout{{Name: "bond0", Bonded: true, VLANs: []int32{1000, 1001}}}
+	onEth1 := layout{{Name: "eth1", VLANs: []int32{1000}}}
+	left := portState{bonded: true, vlans: []string{stays}}
+	cases := map[string]struct {
+		reason  string
+		made    string
+		have    map[string]observedPort
+		machine infra.Machine
+		want    map[string]portState
+	}{
+		"Goes":    {"What the claim has no network for is detached.", textOf(t, both), has("bond0", bond), infra.Machine{}, asks("bond0", left)},
+		"Held":    {"A pool that is held keeps everything.", textOf(t, both), has("bond0", bond), infra.Machine{Held: true}, asks("bond0", bond)},
+		"NodeIP":  {"A node without its own address is lost.", textOf(t, layout{{Name: "bond0", Bonded: true, VLANs: []int32{1000, 1001}, Vital: []int32{1001}}}), has("bond0", bond), infra.Machine{}, asks("bond0", bond)},
+		"Layer2":  {"In pure layer 2 a server has nothing else.", textOf(t, layout{{Name: "bond0", Bonded: true, Layer2: true, VLANs: []int32{1000, 1001}}}), has("bond0", portState{bonded: true, layer2: true, vlans: []string{stays, goes}}), infra.Machine{}, asks("bond0", portState{bonded: true, layer2: true, vlans: []string{stays, goes}})},
+		"Members": {"Nor has one whose bond is dissolved.", textOf(t, layout{{Name: "bond0", Layer2: true}, {Name: "eth0", VLANs: []int32{1001}}}), map[string]observedPort{"bond0": {asked: portState{layer2: true}}, "eth0": {asked: portState{vlans: []string{goes}}}}, infra.Machine{}, map[string]portState{"bond0": {layer2: true}, "eth0": {vlans: []string{goes}}}},
+		"Unknown": {"Ports tell by themselves that a bond is in layer 2.", "", has("bond0", portState{bonded: true, layer2: true, vlans: []string{goes}}), infra.Machine{Outdated: true}, asks("bond0", portState{bonded: true, layer2: true, vlans: []string{goes}})},
+		"NoPorts": {"A server that was made without VLANs stays without.", "[]", nil, infra.Machine{Network: infra.NetworkVerified, Joined: true}, map[string]portState{}},
+		"NoPortsUnknown": {
+			"What a server without ports was made for may be anything.", "", nil,
+			infra.Machine{Outdated: true, Network: infra.NetworkVerified, Joined: true}, map[string]portState{},
+		},
+		"Booting":  {"A server that has not got its VLANs yet gets those that it was set up for.", textOf(t, both), nil, infra.Machine{}, asks("bond0", left)},
+		"Released": {"Also outside the bond, when its network is verified.", textOf(t, onEth1), nil, infra.Machine{Network: infra.NetworkVerified}, asks("eth1", portState{vlans: []string{stays}})},
+		"Early":    {"And not before.", textOf(t, onEth1), nil, infra.Machine{}, map[string]portState{}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tc.machine.Template = "old"
+			p := machinePorts{
+				machine: &tc.machine, vlans: map[string]string{"storage": stays}, vxlans: map[int32]string{1000: stays, 1001: goes},
+				pool:     plan.Pool{Ports: []plan.Port{{Name: "eth2", Networks: []string{"storage"}}}},
+				layout:   layout{{Name: "eth2", VLANs: []int32{1000}}},
+				layouts:  map[string]string{"old": tc.made},
+				observed: map[string]object.View{},
+			}
+			for port := range tc.have {
+				p.observed[port] = view{"metadata": map[string]any{"labels": map[string]any{layoutLabel: "old"}}}
+			}
+			got := map[string]portState{}
+			for _, s := range p.steps(tc.have) {
+				if s.state != nil {
+					got[s.port] = *s.state
+				}
+			}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(portState{}), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func textOf(t *testing.T, l layout) string {
+	t.Helper()
+	text, err := l.text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func has(port string, asked portState) map[string]observedPort {
+	return map[string]observedPort{port: {asked: asked, is: &asked, ready: true}}
+}
+
+func asks(port string, state portState) map[string]portState {
+	return map[string]portState{port: state}
 }
 
 func TestWhatCannotChange(t *testing.T) {

@@ -11,41 +11,61 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/l2cluster/function-l2cluster/fn/infra"
+	"github.com/l2cluster/function-l2cluster/fn/plan"
 )
 
 // lookUp asks the Metal API for what is not on record: the ports of servers, and
-// whether their networks came up. It returns what could not be found out and
-// what follows, each a sentence.
-func lookUp(ctx context.Context, s infra.Sources, machines []infra.Machine) []string {
-	pools := map[string]bool{}
-	for _, p := range s.Cluster.Plan.Pools {
-		pools[p.Name] = len(p.Ports) > 0
+// whether their networks came up. It returns what could not be found out about
+// ports and about networks, and what follows, each a sentence.
+func lookUp(ctx context.Context, s infra.Sources, machines []infra.Machine) (warnings, unheard []string) {
+	noPorts, noReport := unknown(s, machines)
+	if len(noPorts) == 0 && len(noReport) == 0 {
+		return nil, nil
 	}
-	var noPorts, noReport []*infra.Machine
+	token := tokenOf(s)
+	if token == "" {
+		for _, m := range noReport {
+			believeNode(m)
+		}
+		return withoutToken(s, noPorts), nil
+	}
+	settings := s.Cluster.Input.Equinix
+	ctx, cancel := context.WithTimeout(ctx, duration(settings.TotalTimeout, defaultTotalTimeout))
+	defer cancel()
+	a := newAPI(settings.APIURL, token, duration(settings.CallTimeout, defaultCallTimeout))
+	return lookUpPorts(ctx, a, noPorts), lookUpReports(ctx, a, noReport)
+}
+
+// unknown are the machines whose ports are not on record, or not all that their
+// pools use, and those whose servers have not said that their network is right.
+func unknown(s infra.Sources, machines []infra.Machine) (noPorts, noReport []*infra.Machine) {
+	pools := map[string]plan.Pool{}
+	for _, p := range s.Cluster.Plan.Pools {
+		pools[p.Name] = p
+	}
 	for i := range machines {
 		m := &machines[i]
-		if m.Device == "" || m.Deleting || !pools[m.Pool] {
+		if m.Device == "" || m.Deleting || len(pools[m.Pool].Ports) == 0 {
+			believeNode(m)
 			continue
 		}
-		if len(m.Ports) == 0 {
+		recorded := func(p plan.Port) bool { return m.Ports[p.Name] != "" }
+		if slices.ContainsFunc(pools[m.Pool].Ports, func(p plan.Port) bool { return !recorded(p) }) {
 			noPorts = append(noPorts, m)
 		}
 		if m.Network != infra.NetworkVerified {
 			noReport = append(noReport, m)
 		}
 	}
-	if len(noPorts) == 0 && len(noReport) == 0 {
-		return nil
+	return noPorts, noReport
+}
+
+// believeNode takes a node that has joined for its server's report where there is
+// none: a machine whose network script fails never gets to join.
+func believeNode(m *infra.Machine) {
+	if m.Joined && (m.Network == infra.NetworkUnknown || m.Network == infra.NetworkStarted) {
+		m.Network = infra.NetworkVerified
 	}
-	token := tokenOf(s)
-	if token == "" {
-		return withoutToken(s, noPorts)
-	}
-	settings := s.Cluster.Input.Equinix
-	ctx, cancel := context.WithTimeout(ctx, duration(settings.TotalTimeout, defaultTotalTimeout))
-	defer cancel()
-	a := newAPI(settings.APIURL, token, duration(settings.CallTimeout, defaultCallTimeout))
-	return slices.Concat(lookUpPorts(ctx, a, noPorts), lookUpReports(ctx, a, noReport))
 }
 
 func duration(d *metav1.Duration, otherwise time.Duration) time.Duration {
@@ -91,6 +111,7 @@ func lookUpReports(ctx context.Context, a api, machines []*infra.Machine) []stri
 	for i, m := range machines {
 		if errs[i] == nil {
 			m.Network, m.Message = found[i].state, found[i].message
+			believeNode(m)
 		}
 	}
 	return failures("whether the network of %s came up could not be read: %s", machines, errs)

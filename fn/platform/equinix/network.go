@@ -1,6 +1,8 @@
 package equinix
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -22,13 +24,13 @@ func networkObjects(c infra.Cluster) ([]object.Object, error) {
 		vrfs[v.Name] = v
 	}
 	for _, name := range slices.Sorted(maps.Keys(vrfs)) {
-		if err := staysAdopted(c, vrfKey(name), vrfs[name].VRFID); err != nil {
+		if err := errors.Join(staysAdopted(c, vrfKey(name), vrfs[name].VRFID), staysTheSame(c, vrfKey(name), vrfs[name].VRFID)); err != nil {
 			return nil, fmt.Errorf("cannot compose VRF %q: %w", name, err)
 		}
 		out = append(out, vrf(c, vrfs[name]).compose(c))
 	}
 	for _, n := range byVLAN(c.Spec.Networks) {
-		if err := staysAdopted(c, vlanKey(n.VXLAN), n.VLANID); err != nil {
+		if err := errors.Join(staysAdopted(c, vlanKey(n.VXLAN), n.VLANID), staysTheSame(c, vlanKey(n.VXLAN), n.VLANID)); err != nil {
 			return nil, fmt.Errorf("cannot compose network %q: %w", n.Name, err)
 		}
 		out = append(out, vlan(c, n).compose(c))
@@ -64,6 +66,36 @@ func staysAdopted(c infra.Cluster, key, adopts string) error {
 		"put the ID back, or remove the whole entry first", seen.String("metadata", "annotations", externalName))
 }
 
+// staysTheSame refuses another ID for what something else already uses: ports and
+// gateways of running servers would all move to it at once.
+func staysTheSame(c infra.Cluster, key, adopts string) error {
+	seen, exists := c.Observed[key]
+	if !exists || adopts == "" {
+		return nil
+	}
+	id := seen.String("status", "atProvider", "id")
+	user := cmp.Or(carrier(c.Observed, id), dependent(c.Observed, id))
+	if id == adopts || user == "" {
+		return nil
+	}
+	return fmt.Errorf("its ID cannot become %q while %q uses %q: put that ID back, or leave it out where the cluster created it; "+
+		"another VLAN or VRF takes an entry of its own", adopts, user, id)
+}
+
+// dependent is the name of a reservation or gateway with the ID of a VRF or VLAN,
+// or "".
+func dependent(observed map[string]object.View, id string) string {
+	for _, key := range slices.Sorted(maps.Keys(observed)) {
+		at := observed[key].At("status", "atProvider")
+		if id != "" && (at.String("vrfId") == id || at.String("vlanId") == id) {
+			return observed[key].String("metadata", "name")
+		}
+	}
+	return ""
+}
+
+const vlanKind = "Vlan"
+
 func vlanKey(vxlan int32) string { return "vlan-" + strconv.Itoa(int(vxlan)) }
 
 func vlanName(c infra.Cluster, vxlan int32) string {
@@ -80,7 +112,7 @@ func vlan(c infra.Cluster, n spec.Network) managed {
 		parameters["description"] = n.Description
 	}
 	return managed{
-		key: vlanKey(n.VXLAN), kind: "Vlan", part: object.PartNetworks, name: vlanName(c, n.VXLAN),
+		key: vlanKey(n.VXLAN), kind: vlanKind, part: object.PartNetworks, name: vlanName(c, n.VXLAN),
 		parameters: parameters, adopts: n.VLANID,
 	}
 }

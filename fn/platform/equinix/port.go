@@ -3,6 +3,7 @@ package equinix
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -24,7 +25,8 @@ type portObjects struct {
 // its turn has come. It returns an error for a port that a machine's server does
 // not have.
 func ports(c infra.Cluster, f infra.Facts) (portObjects, error) {
-	pools, layouts := map[string]plan.Pool{}, map[string]string{}
+	pools, layouts := map[string]plan.Pool{}, map[string]layout{}
+	made, vxlans := templateLayouts(c.Observed), vxlanIDs(c, f)
 	for _, p := range c.Plan.Pools {
 		pools[p.Name], layouts[p.Name] = p, layoutOf(p, c.Spec.Networks)
 	}
@@ -39,7 +41,10 @@ func ports(c infra.Cluster, f infra.Facts) (portObjects, error) {
 			}
 			continue
 		}
-		p := machinePorts{c: c, machine: m, vlans: f.VLANs, pool: pool, layout: layouts[m.Pool], observed: observed[m.Name]}
+		p := machinePorts{
+			c: c, machine: m, vlans: f.VLANs, vxlans: vxlans,
+			pool: pool, layout: layouts[m.Pool], layouts: made, observed: observed[m.Name],
+		}
 		if err := p.addTo(&out); err != nil {
 			return portObjects{}, fmt.Errorf("cannot configure the ports of machine %q: %w", m.Name, err)
 		}
@@ -51,11 +56,32 @@ func ports(c infra.Cluster, f infra.Facts) (portObjects, error) {
 type machinePorts struct {
 	c       infra.Cluster
 	machine *infra.Machine
-	vlans   map[string]string
-	pool    plan.Pool
-	// layout of the pool's ports.
-	layout   string
+	// vlans are the UUIDs of VLANs by network, and vxlans by VLAN id, also of those
+	// that the claim has no network for.
+	vlans  map[string]string
+	vxlans map[int32]string
+	pool   plan.Pool
+	// layout of the pool's ports, and the texts of layouts by machine template.
+	layout   layout
+	layouts  map[string]string
 	observed map[string]object.View
+}
+
+// vxlanIDs are the UUIDs of the VLANs that exist by their ids.
+func vxlanIDs(c infra.Cluster, f infra.Facts) map[int32]string {
+	out := map[int32]string{}
+	for _, v := range c.Observed {
+		id, vxlan := v.String("status", "atProvider", "id"), v.Int("status", "atProvider", "vxlan")
+		if v.String("kind") == vlanKind && id != "" && vxlan > 0 && vxlan <= math.MaxInt32 {
+			out[int32(vxlan)] = id
+		}
+	}
+	for _, n := range c.Spec.Networks {
+		if id := f.VLANs[n.Name]; id != "" {
+			out[n.VXLAN] = id
+		}
+	}
+	return out
 }
 
 // addTo adds the machine's ports, each a step further or as it was.
@@ -84,14 +110,11 @@ func (p machinePorts) addTo(out *portObjects) error {
 
 func (p machinePorts) steps(have map[string]observedPort) []step {
 	want, missing := p.want()
-	if missing == "" && p.madeForOther() {
-		return p.stay(have)
-	}
-	if missing == "" {
-		return transition{
-			want: want, have: have,
-			verified: p.machine.Network == infra.NetworkVerified, joined: p.machine.Joined,
-		}.steps()
+	switch {
+	case missing == "" && p.madeForOther():
+		return p.asMade(have)
+	case missing == "":
+		return p.transition(want, have).steps()
 	}
 	// Without the UUID of a VLAN nobody can tell what to attach and what to
 	// detach.
@@ -100,6 +123,13 @@ func (p machinePorts) steps(have map[string]observedPort) []step {
 		out = append(out, step{port: port, why: fmt.Sprintf("waits until the VLAN of network %q exists", missing)})
 	}
 	return out
+}
+
+func (p machinePorts) transition(want map[string]portState, have map[string]observedPort) transition {
+	return transition{
+		want: want, have: have,
+		verified: p.machine.Network == infra.NetworkVerified, joined: p.machine.Joined,
+	}
 }
 
 // want is how the machine's ports should be, or the name of a network whose
