@@ -86,8 +86,8 @@ func TestNetworkMoves(t *testing.T) {
 	c.accepted(true)
 }
 
-// Another VLAN number under the same name is refused while servers are on it; a
-// network of another name takes its place.
+// Another VLAN number for a network is refused while servers are on it, also under
+// another name; a network of another name and with other addresses takes its place.
 func TestVLANSwap(t *testing.T) {
 	beside(t)
 	c := small(t, "swap", 1036)
@@ -102,7 +102,7 @@ func TestVLANSwap(t *testing.T) {
 	}
 
 	before := append(c.hosts("general"), c.hosts("control-plane")...)
-	c.network(0)["name"] = "fresh"
+	c.networks(map[string]any{"name": "fresh", "vxlan": int64(1037), "ipAddresses": []any{"10.62.0.0/24"}})
 	c.controlPlane()["ports"] = []any{on("bond0", true, "fresh")}
 	c.worker(0)["ports"] = []any{on("bond0", true, "fresh")}
 	c.apply()
