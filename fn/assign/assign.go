@@ -67,8 +67,9 @@ type Result struct {
 	Delivery infra.Delivery
 	// Record for the composite's status, in unstructured values.
 	Record map[string]any
-	// Unreadable are composites whose record could not be read, each with the
-	// reason. While there are any, nobody gets an address that he has not yet.
+	// Unreadable are composites on the same VLANs whose record could not be read,
+	// each with the reason. While there are any, nobody gets an address that he
+	// has not yet.
 	Unreadable []string
 	// Addresses of each machine, delivered or not, by plan.LinkSubnet.Key.
 	Addresses infra.Delivery
@@ -89,9 +90,10 @@ func demandKey(machine, address string) string { return machine + "/" + address 
 // address twice, and when a subnet was changed under machines that hold addresses
 // of it.
 func Addresses(in Input) (Result, error) {
-	record, err := readRecord(in.Status)
+	record, err := readRecord(in.Status, func(string) bool { return true })
 	if err != nil {
-		return Result{}, err
+		return Result{}, fmt.Errorf("cannot read the composite's record of addresses: %w; nobody is meant to edit it: "+
+			"remove status.allocations, and it is rebuilt from what the machines were sent", err)
 	}
 	if err := in.subnetsStay(record); err != nil {
 		return Result{}, err
@@ -153,14 +155,6 @@ func (in Input) changed(vlan int, subnet netip.Prefix) (network string, changed 
 		return n.Name, false
 	}
 	return "", false
-}
-
-func readRecord(status object.View) (ipam.Record, error) {
-	b, err := json.Marshal(status.Object("allocations"))
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the composite's status.allocations: %w", err)
-	}
-	return ipam.Decode(b)
 }
 
 func (in Input) result(book ipam.Book, unreadable []string) (Result, error) {

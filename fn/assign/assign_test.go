@@ -223,14 +223,6 @@ func TestNothingIsDecidedOnGaps(t *testing.T) {
 	}
 }
 
-func TestOwnRecordUnreadable(t *testing.T) {
-	in := input(t, "10.60.10.2-10.60.10.40", five...)
-	in.Status = view(t, "allocations: {x: {held: {m: nonsense}}}")
-	if _, err := assign.Addresses(in); err == nil {
-		t.Error("going on without the record could give an address twice")
-	}
-}
-
 func TestLostRecordComesBack(t *testing.T) {
 	in := input(t, "10.60.10.2-10.60.10.40", five...)
 	in.Facts.Delivered = map[string]map[string]string{}

@@ -25,8 +25,9 @@ type other struct {
 }
 
 // readOthers reads the composites that share project and metro with ours, and
-// says of which of them the record cannot be read.
+// says of which of them the record of our VLANs cannot be read.
 func readOthers(in Input) (others []other, unreadable []string) {
+	ours := in.shared()
 	for _, v := range in.Others.Items {
 		if v.String("metadata", "uid") == in.Self.UID ||
 			v.String("spec", "projectID") != in.Scope.Project || v.String("spec", "metro") != in.Scope.Metro {
@@ -34,11 +35,13 @@ func readOthers(in Input) (others []other, unreadable []string) {
 		}
 		o := other{name: knownAs(v), older: older(v, in.Self), view: v}
 		var err error
-		if o.record, err = readRecord(v.At("status")); err != nil {
-			unreadable = append(unreadable, fmt.Sprintf("%s: %v", o.name, err))
+		if o.record, err = readRecord(v.At("status"), ours.concerns); err == nil {
+			others = append(others, o)
 			continue
 		}
-		others = append(others, o)
+		if ours.touchedBy(v) {
+			unreadable = append(unreadable, fmt.Sprintf("%s: %v", o.name, err))
+		}
 	}
 	return others, unreadable
 }

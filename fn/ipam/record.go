@@ -74,14 +74,16 @@ func (r Record) Encode() ([]byte, error) {
 
 // Decode reads what Encode wrote. Fields that it does not know are left out, so
 // that a record of a later version can be read. Anything else that Encode
-// cannot have written is an error.
+// cannot have written is an error, which begins with the path of the broken
+// field inside of the record and names its value.
 func Decode(data []byte) (Record, error) {
 	var r Record
-	if err := json.Unmarshal(data, &r); err != nil {
-		return nil, fmt.Errorf("cannot decode the record of addresses: %w", err)
+	err := json.Unmarshal(data, &r)
+	if err == nil {
+		err = r.check()
 	}
-	if err := r.check(); err != nil {
-		return nil, fmt.Errorf("cannot decode the record of addresses: %w", err)
+	if err != nil {
+		return nil, locate(data, err)
 	}
 	return r, nil
 }
