@@ -248,11 +248,7 @@ func TestCapacity(t *testing.T) {
 }
 
 func TestOutsidePool(t *testing.T) {
-	in := input(t, "10.60.10.2-10.60.10.40", machine("m", "a"))
-	in.Plan.Networks[0].Assignment = plan.AssignPool
-	for i := range in.Plan.Pools {
-		in.Plan.Pools[i].Links[0].Assignment = plan.AssignPool
-	}
+	in := leased(t, machine("m", "a"))
 	r := addresses(t, in)
 	if len(r.Book.Missing) != 1 || r.Book.Missing[0].Reason != ipam.Unbound {
 		t.Errorf("nothing is chosen here: got %v", r.Book.Missing)

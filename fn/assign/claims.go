@@ -143,27 +143,36 @@ func claimName(machine string, vlan int) string {
 	return object.Name(object.LabelLimit, machine, fmt.Sprintf("vlan%d", vlan))
 }
 
+// Source is where a machine's address on a network comes from: the outside pool,
+// and the IPAddressClaim that asks it. The pool is that of a claim which exists,
+// also when the network names another one by now.
+func Source(c infra.Cluster, machine string, n plan.Network) (pool, claim string) {
+	pool = poolRefs(c)[n.Name].Name
+	observed, ok := c.Observed[claimKey(machine, n.VLAN)]
+	if was, named := poolOf(observed, ok)["name"].(string); named {
+		pool = was
+	}
+	return pool, claimName(machine, n.VLAN)
+}
+
 // Bound are the addresses that outside pools gave, by machine and then by
-// plan.LinkSubnet.Key. An address that is in none of the network's blocks is
-// left out: no machine could use it.
+// plan.LinkSubnet.Key. One that is in none of the network's blocks is told as of
+// the first: Addresses refuses it by name.
 func Bound(p plan.Plan, f infra.Facts, addresses object.Required) map[string]map[string]netip.Prefix {
 	byClaim := make(map[string]netip.Addr, len(addresses.Items))
 	for _, v := range addresses.Items {
 		if a, err := netip.ParseAddr(v.String("spec", "address")); err == nil {
-			byClaim[v.String("spec", "claimRef", "name")] = a
+			byClaim[v.String("spec", "claimRef", "name")] = a.Unmap()
 		}
 	}
 	out := map[string]map[string]netip.Prefix{}
 	forEachLink(p, f, func(m infra.Machine, l plan.Link) {
 		a, ok := byClaim[claimName(m.Name, l.ID)]
-		if !ok || l.Assignment != plan.AssignPool {
+		if !ok || l.Assignment != plan.AssignPool || len(l.Subnets) == 0 {
 			return
 		}
-		for _, s := range l.Subnets {
-			if s.Prefix.Contains(a) {
-				out[m.Name] = merge(out[m.Name], s.Key, netip.PrefixFrom(a, s.Prefix.Bits()))
-			}
-		}
+		s := l.Subnets[max(0, slices.IndexFunc(l.Subnets, func(s plan.LinkSubnet) bool { return s.Prefix.Contains(a) }))]
+		out[m.Name] = merge(out[m.Name], s.Key, netip.PrefixFrom(a, min(s.Prefix.Bits(), a.BitLen())))
 	})
 	return out
 }

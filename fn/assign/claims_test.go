@@ -1,12 +1,15 @@
 package assign_test
 
 import (
+	"fmt"
+	"net/netip"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/l2cluster/function-l2cluster/fn/assign"
 	"github.com/l2cluster/function-l2cluster/fn/infra"
+	"github.com/l2cluster/function-l2cluster/fn/ipam"
 	"github.com/l2cluster/function-l2cluster/fn/object"
 	"github.com/l2cluster/function-l2cluster/fn/plan"
 	"github.com/l2cluster/function-l2cluster/fn/spec"
@@ -98,5 +101,85 @@ func TestAddressClaimStaysWithItsPool(t *testing.T) {
 	want := map[string]any{"machine-new-address-vlan1000": "new", "machine-old-address-vlan1000": "old"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// TestBound: what a pool bound is told, also when it lies in no block of the
+// network, so that it can be refused by name.
+func TestBound(t *testing.T) {
+	const address = "{spec: {address: %q, claimRef: {name: m-vlan1000}}}"
+	cases := map[string]struct{ reason, address, want string }{
+		"InTheSubnet":     {"the prefix length is the network's", "10.60.10.9", "10.60.10.9/24"},
+		"OutsideOfIt":     {"the allocator refuses it", "10.99.10.9", "10.99.10.9/24"},
+		"OfTheOtherOne":   {"also an address of the other family", "2001:db8::9", "2001:db8::9/24"},
+		"IPv4WrittenAsV6": {"an address has one form", "::ffff:10.60.10.9", "10.60.10.9/24"},
+		"NoAddress":       {"nothing is bound yet", "nonsense", ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			in := leased(t, machine("m", "a"))
+			got := assign.Bound(in.Plan, in.Facts, object.Required{Items: []object.View{view(t, fmt.Sprintf(address, tc.address))}})
+			text := ""
+			if p, ok := got["m"]["vlan1000.ipv4"]; ok {
+				text = p.String()
+			}
+			if text != tc.want {
+				t.Errorf("%s: want %q, got %q", tc.reason, tc.want, text)
+			}
+		})
+	}
+}
+
+// leased is an input whose network gets its addresses from an outside pool.
+func leased(t *testing.T, machines ...infra.Machine) assign.Input {
+	t.Helper()
+	in := input(t, "10.60.10.2", machines...)
+	in.Plan.Networks[0].Assignment = plan.AssignPool
+	for i := range in.Plan.Pools {
+		in.Plan.Pools[i].Links[0].Assignment = plan.AssignPool
+	}
+	return in
+}
+
+// TestBoundToNoMachine: a pool that does not know the network may bind what no
+// machine can have.
+func TestBoundToNoMachine(t *testing.T) {
+	cases := map[string]struct {
+		reason, address string
+		want            ipam.Reason
+	}{
+		"Outside":   {"the machine would reach nobody", "10.99.10.9/24", ipam.BoundOutside},
+		"Network":   {"the first address is the subnet's", "10.60.10.0/24", ipam.BoundNoHost},
+		"Broadcast": {"the last address is everybody's", "10.60.10.255/24", ipam.BoundNoHost},
+		"Gateway":   {"the router has it", "10.60.10.1/24", ipam.BoundRouter},
+		"NextHop":   {"so has a route's", "10.60.10.7/24", ipam.BoundRouter},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			in := leased(t, machine("m", "a"))
+			for i := range in.Plan.Pools {
+				in.Plan.Pools[i].Links[0].Routes = []plan.Route{{Destination: netip.MustParsePrefix("10.70.0.0/16"), Gateway: netip.MustParseAddr("10.60.10.7")}}
+			}
+			in.Bound = map[string]map[string]netip.Prefix{"m": {"vlan1000.ipv4": netip.MustParsePrefix(tc.address)}}
+			in.Status = status(t, addresses(t, in).Record)
+			r := addresses(t, in)
+			if len(r.Book.Missing) != 1 || r.Book.Missing[0].Reason != tc.want || len(r.Addresses) != 0 {
+				t.Errorf("%s: want %s, got %v and %v", tc.reason, tc.want, r.Book.Missing, r.Addresses)
+			}
+		})
+	}
+}
+
+// TestSource: a claim goes to the pool that it was made for.
+func TestSource(t *testing.T) {
+	c := infra.Cluster{
+		Spec:     &spec.Spec{Networks: []spec.Network{{Name: "storage", PoolRef: &spec.PoolRef{Name: "new"}}}},
+		Observed: map[string]object.View{"machine-old-address-vlan1000": view(t, "{spec: {poolRef: {name: old}}}")},
+	}
+	for _, name := range []string{"old", "new"} {
+		pool, claim := assign.Source(c, name, plan.Network{Name: "storage", VLAN: 1000})
+		if pool != name || claim != name+"-vlan1000" {
+			t.Errorf("machine %s: got pool %s and claim %s", name, pool, claim)
+		}
 	}
 }

@@ -143,6 +143,33 @@ func TestAssign(t *testing.T) {
 				missing:   []Missing{{Key: "c", Reason: Unbound}},
 			},
 		},
+		"BoundToNoMachine": {
+			reason: "What no machine can have is refused, also if it is on record, until the machine was sent it.",
+			args: args{
+				ranges: net, routers: []Router{{Address: addr("10.60.10.20")}, {Address: addr("10.60.10.21"), Claim: "other"}},
+				demands: []Demand{
+					{Key: "a", External: true, Ready: true, Fixed: prefix("10.60.11.2/24")},
+					{Key: "b", External: true, Ready: true, Fixed: prefix("2001:db8::2/24")},
+					{Key: "c", External: true, Ready: true, Fixed: prefix("10.60.10.0/24")},
+					{Key: "d", External: true, Ready: true, Fixed: prefix("10.60.10.255/24")},
+					{Key: "e", External: true, Ready: true, Fixed: prefix("10.60.10.20/24")},
+					{Key: "f", External: true, Ready: true, Fixed: prefix("10.60.10.21/24")},
+					{Key: "g", External: true, Ready: true, Fixed: prefix("10.60.10.20/24")},
+					{Key: "h", External: true, Ready: true, Fixed: prefix("10.60.10.1/24")},
+				},
+				record: PoolRecord{Held: hold("e", "10.60.10.20/24", "g", "10.60.10.20/24"), Pending: []string{"e"}},
+			},
+			want: want{
+				assigned:  map[string]string{"g": "10.60.10.20/24", "h": "10.60.10.1/24"},
+				delivered: map[string]string{"g": "10.60.10.20/24"},
+				missing: []Missing{
+					{Key: "a", Reason: BoundOutside, Refused: addr("10.60.11.2")}, {Key: "b", Reason: BoundOutside, Refused: addr("2001:db8::2")},
+					{Key: "c", Reason: BoundNoHost, Refused: addr("10.60.10.0")}, {Key: "d", Reason: BoundNoHost, Refused: addr("10.60.10.255")},
+					{Key: "e", Reason: BoundRouter, Refused: addr("10.60.10.20")}, {Key: "f", Reason: BoundRouter, Refused: addr("10.60.10.21"), Claim: "other"},
+				},
+				warnings: []Warning{{Key: "g", Address: prefix("10.60.10.20/24"), Concern: RouterHasIt}},
+			},
+		},
 		"BoundAnew": {
 			reason: "A pending address follows the outside; one that the machine has stays, with a warning.",
 			args: args{

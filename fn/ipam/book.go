@@ -46,6 +46,13 @@ const (
 	Cooling Reason = "Cooling"
 	// Unbound means that nothing was bound outside yet.
 	Unbound Reason = "Unbound"
+	// BoundOutside means that an address outside of the subnet was bound.
+	BoundOutside Reason = "BoundOutside"
+	// BoundNoHost means that an address was bound which no host of the subnet may
+	// have, see Subnet.Usable.
+	BoundNoHost Reason = "BoundNoHost"
+	// BoundRouter means that the address of a router was bound.
+	BoundRouter Reason = "BoundRouter"
 	// Incomplete means that the input was not complete, so nothing was chosen.
 	Incomplete Reason = "Incomplete"
 )
@@ -57,6 +64,11 @@ type Missing struct {
 	// Until is when an address becomes free for this demand, if Reason is
 	// Cooling.
 	Until time.Time
+	// Refused is the address that was bound and is not used, if Reason is
+	// BoundOutside, BoundNoHost or BoundRouter.
+	Refused netip.Addr
+	// Claim that the router is of, if Reason is BoundRouter; empty for ours.
+	Claim string
 }
 
 // Concern says what a warning is about.

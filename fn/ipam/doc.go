@@ -54,7 +54,9 @@
 // # Addresses from outside
 //
 // The address of an External demand is bound elsewhere and taken as it is. It is
-// held, recorded, delivered and cooled down like the others.
+// held, recorded, delivered and cooled down like the others. What no machine can
+// have is refused: an address outside of the subnet, one that no host may have,
+// and a router's.
 //
 // # A lost record
 //

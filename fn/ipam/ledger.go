@@ -179,20 +179,45 @@ func (l *ledger) release() {
 }
 
 // bind takes over addresses that were bound outside, except where the machine
-// has another one already.
+// has another one already, and those that no machine can have.
 func (l *ledger) bind() {
 	for _, d := range l.demands {
 		if !d.bound() {
 			continue
 		}
 		x, ok := l.held[d.Key]
-		if ok && (!x.pending || x.address == d.Fixed) {
+		if ok && !x.pending {
+			continue
+		}
+		if l.refusal(d) != "" {
+			delete(l.held, d.Key)
+			continue
+		}
+		if ok && x.address == d.Fixed {
 			continue
 		}
 		if ok && x.address.Addr() != d.Fixed.Addr() {
 			l.free(x.address.Addr())
 		}
 		l.held[d.Key] = lease{address: d.Fixed, pending: true}
+	}
+}
+
+// refusal says why an address that was bound outside cannot be a machine's, if so.
+func (l *ledger) refusal(d *Demand) Reason {
+	a := d.Fixed.Addr()
+	_, routed := l.routers[a]
+	switch {
+	case !d.bound():
+		return ""
+	case !l.pool.Subnet.Contains(a):
+		return BoundOutside
+	case notHosts(l.pool.Subnet).Contains(a):
+		return BoundNoHost
+	case routed:
+		return BoundRouter
+	default:
+		return ""
 	}
 }
 
@@ -327,7 +352,7 @@ func (l *ledger) without() []*Demand {
 			continue
 		}
 		if d.External {
-			l.miss(d, Unbound, time.Time{})
+			l.missing = append(l.missing, l.unbound(d))
 			continue
 		}
 		out = append(out, d)
@@ -337,6 +362,18 @@ func (l *ledger) without() []*Demand {
 		size[name] = Count(usable)
 	}
 	slices.SortStableFunc(out, func(a, b *Demand) int { return cmp.Compare(size[a.Range], size[b.Range]) })
+	return out
+}
+
+// unbound says why a demand whose address is chosen elsewhere has none.
+func (l *ledger) unbound(d *Demand) Missing {
+	out := Missing{Key: d.Key, Pool: d.Pool, Range: d.Range, Reason: cmp.Or(l.refusal(d), Unbound)}
+	if out.Reason != Unbound {
+		out.Refused = d.Fixed.Addr()
+	}
+	if out.Reason == BoundRouter {
+		out.Claim = l.routers[out.Refused].Claim
+	}
 	return out
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/l2cluster/function-l2cluster/fn/assign"
 	"github.com/l2cluster/function-l2cluster/fn/ipam"
 	"github.com/l2cluster/function-l2cluster/fn/rollout"
 	"github.com/l2cluster/function-l2cluster/fn/xr"
@@ -84,7 +85,7 @@ func (r reporter) short() []string {
 	for _, c := range r.Addresses.Book.Capacity {
 		if c.Wanted > c.Total {
 			out = append(out, fmt.Sprintf("network %s (%s): needs %d addresses (machines and the surge of a rollout), has %d; extend its assignment range, or set maxSurge: 0",
-				r.networkOf(c.Pool), c.Pool[strings.LastIndex(c.Pool[:strings.LastIndex(c.Pool, "/")], "/")+1:], c.Wanted, c.Total))
+				r.networkOf(c.Pool), subnetOf(c.Pool), c.Wanted, c.Total))
 		}
 	}
 	return out
@@ -94,7 +95,7 @@ func (r reporter) missing() []string {
 	out := make([]string, 0, len(r.Addresses.Book.Missing))
 	for _, m := range r.Addresses.Book.Missing {
 		machine, _, _ := strings.Cut(m.Key, "/")
-		text := fmt.Sprintf("machine %s has no address on network %s: ", machine, r.networkOf(m.Pool))
+		text := fmt.Sprintf("machine %s has no address on network %s: ", machine, r.networkOf(m.Pool)) + r.refused(machine, m)
 		switch m.Reason {
 		case ipam.Exhausted:
 			text += "every address of the range is taken"
@@ -158,12 +159,46 @@ func (r reporter) routed() []string {
 			continue
 		}
 		machine, _, _ := strings.Cut(w.Key, "/")
-		router := "the gateway or the next hop of a route"
-		if w.Claim != "" {
-			router += " of cluster " + w.Claim
-		}
 		out = append(out, fmt.Sprintf("machine %s has address %s on network %s, which is %s; replace the machine, or give the router another address",
-			machine, w.Address.Addr(), r.networkOf(w.Pool), router))
+			machine, w.Address.Addr(), r.networkOf(w.Pool), routerOf(w.Claim)))
 	}
 	return out
+}
+
+// refused says which address of an outside pool a machine cannot have, if it
+// bound one.
+func (r reporter) refused(machine string, m ipam.Missing) string {
+	subnet := subnetOf(m.Pool)
+	var why string
+	switch m.Reason {
+	case ipam.BoundOutside:
+		why = "does not lie in the subnet " + subnet
+	case ipam.BoundNoHost:
+		why = "no machine may have in the subnet " + subnet
+	case ipam.BoundRouter:
+		why = "is " + routerOf(m.Claim)
+	default:
+		return ""
+	}
+	for _, n := range r.Cluster.Plan.Networks {
+		if n.Name == r.networkOf(m.Pool) {
+			pool, claim := assign.Source(r.Cluster, machine, n)
+			return fmt.Sprintf("pool %s bound %s, which %s; mend the pool, and delete IPAddressClaim %s, so that it binds another one", pool, m.Refused, why, claim)
+		}
+	}
+	return ""
+}
+
+// subnetOf is the subnet in the key of a pool of the allocator.
+func subnetOf(pool string) string {
+	return pool[strings.LastIndex(pool[:strings.LastIndex(pool, "/")], "/")+1:]
+}
+
+// routerOf names a router that a cluster states: ours, or another one.
+func routerOf(claim string) string {
+	const router = "the gateway or the next hop of a route"
+	if claim == "" {
+		return router
+	}
+	return router + " of cluster " + claim
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/l2cluster/function-l2cluster/fn/ipam"
 	"github.com/l2cluster/function-l2cluster/fn/report"
 	"github.com/l2cluster/function-l2cluster/fn/rollout"
+	"github.com/l2cluster/function-l2cluster/fn/spec"
 	"github.com/l2cluster/function-l2cluster/fn/xr"
 )
 
@@ -100,5 +101,36 @@ func TestManyAddressesThatStay(t *testing.T) {
 		if !strings.HasSuffix(got, "; and 995 more") || strings.Count(got, "machine w-") != 5 {
 			t.Errorf("%s: five machines of a thousand are named: got %s", concern, got)
 		}
+	}
+}
+
+// TestBoundToNoMachine: what a pool bound and no machine can have is named, with
+// the pool and the subnet.
+func TestBoundToNoMachine(t *testing.T) {
+	const begin, end = "machine w has no address on network storage: pool p1 bound 10.60.10.9, which ", "; mend the pool, and delete IPAddressClaim w-vlan1000, so that it binds another one"
+	cases := map[string]struct {
+		reason  string
+		missing ipam.Missing
+		want    string
+	}{
+		"Outside": {"the pool is of another subnet", ipam.Missing{Reason: ipam.BoundOutside}, "does not lie in the subnet 10.60.10.0/24"},
+		"NoHost":  {"the pool has too much of the subnet", ipam.Missing{Reason: ipam.BoundNoHost}, "no machine may have in the subnet 10.60.10.0/24"},
+		"Router":  {"the pool does not know the router", ipam.Missing{Reason: ipam.BoundRouter}, "is the gateway or the next hop of a route"},
+		"RouterOfAnotherCluster": {
+			"nor that of a neighbour", ipam.Missing{Reason: ipam.BoundRouter, Claim: "team-b/other"},
+			"is the gateway or the next hop of a route of cluster team-b/other",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			in := healthy(t)
+			in.Cluster.Spec.Networks[0].PoolRef = &spec.PoolRef{Name: "p1"}
+			tc.missing.Key, tc.missing.Pool, tc.missing.Refused = "w/vlan1000.ipv4", storage, netip.MustParseAddr("10.60.10.9")
+			in.Addresses.Book.Missing = []ipam.Missing{tc.missing}
+			want := xr.Condition{Type: xr.ConditionAddressesAllocated, Status: xr.False, Reason: "Missing", Message: begin + tc.want + end}
+			if diff := cmp.Diff(want, allocated(in)); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
 	}
 }
