@@ -206,7 +206,76 @@ func TestAssign(t *testing.T) {
 				delivered: map[string]string{"a": "10.60.10.2/24", "y": "10.60.10.3/24"},
 				conflicts: []Conflict{
 					{Key: "b", Address: addr("10.60.10.3"), OtherKey: "y", Outcome: Replaced},
-					{Key: "x", Address: addr("10.60.10.2"), OtherKey: "a", Outcome: Kept},
+					{Key: "x", Address: addr("10.60.10.2"), OtherKey: "a", Outcome: Blocked},
+				},
+			},
+		},
+		"BoundTwice": {
+			reason: "A machine that has it keeps it, although another key comes first; of two that do not have it the first gets it.",
+			args: args{
+				ranges: net,
+				demands: []Demand{
+					{Key: "a", External: true, Ready: true, Fixed: prefix("10.60.10.2/24")},
+					{Key: "b", External: true, Ready: true, Fixed: prefix("10.60.10.2/24")},
+					{Key: "x", External: true, Ready: true, Fixed: prefix("10.60.10.3/24")},
+					{Key: "y", External: true, Ready: true, Fixed: prefix("10.60.10.3/24")},
+				},
+				record: PoolRecord{
+					Held:    hold("a", "10.60.10.2/24", "b", "10.60.10.2/24", "x", "10.60.10.3/24", "y", "10.60.10.3/24"),
+					Pending: []string{"a", "x", "y"},
+				},
+			},
+			want: want{
+				assigned:  map[string]string{"a": "10.60.10.2/24", "b": "10.60.10.2/24", "x": "10.60.10.3/24", "y": "10.60.10.3/24"},
+				delivered: map[string]string{"b": "10.60.10.2/24", "x": "10.60.10.3/24"},
+				conflicts: []Conflict{
+					{Key: "a", Address: addr("10.60.10.2"), OtherKey: "b", Outcome: Blocked},
+					{Key: "y", Address: addr("10.60.10.3"), OtherKey: "x", Outcome: Blocked},
+				},
+			},
+		},
+		"OthersArePending": {
+			reason: "What our machine has is ours, and a claim whose machine does not have it gives way, older or younger.",
+			args: args{
+				ranges: net,
+				foreign: []Foreign{
+					{Claim: "old", Older: true, Record: PoolRecord{Held: hold("o", "10.60.10.2/24"), Pending: []string{"o"}}},
+					{Claim: "young", Record: PoolRecord{Held: hold("y1", "10.60.10.3/24", "y2", "10.60.10.4/24"), Pending: []string{"y1"}}},
+				},
+				demands: []Demand{{Key: "a", Ready: true}, {Key: "b", Ready: true}, {Key: "c", Ready: true}},
+				record:  PoolRecord{Held: hold("a", "10.60.10.2/24", "b", "10.60.10.3/24", "c", "10.60.10.4/24")},
+			},
+			want: want{
+				assigned:  map[string]string{"a": "10.60.10.2/24", "b": "10.60.10.3/24", "c": "10.60.10.4/24"},
+				delivered: map[string]string{"a": "10.60.10.2/24", "b": "10.60.10.3/24", "c": "10.60.10.4/24"},
+				conflicts: []Conflict{
+					{Key: "a", Address: addr("10.60.10.2"), Claim: "old", OtherKey: "o", Outcome: Yielding},
+					{Key: "b", Address: addr("10.60.10.3"), Claim: "young", OtherKey: "y1", Outcome: Yielding},
+					{Key: "c", Address: addr("10.60.10.4"), Claim: "young", OtherKey: "y2", Outcome: Kept},
+				},
+			},
+		},
+		"BoundToWhatOthersHold": {
+			reason: "A bound address is not delivered while another claim holds it; only a younger one whose machine does not have it gives way.",
+			args: args{
+				ranges: net,
+				foreign: []Foreign{
+					{Claim: "old", Older: true, Record: PoolRecord{Held: hold("o", "10.60.10.2/24"), Pending: []string{"o"}}},
+					{Claim: "young", Record: PoolRecord{Held: hold("y1", "10.60.10.3/24", "y2", "10.60.10.4/24"), Pending: []string{"y1"}}},
+				},
+				demands: []Demand{
+					{Key: "a", External: true, Ready: true, Fixed: prefix("10.60.10.2/24")}, {Key: "b", External: true, Ready: true, Fixed: prefix("10.60.10.3/24")},
+					{Key: "c", External: true, Ready: true, Fixed: prefix("10.60.10.4/24")},
+				},
+				record: PoolRecord{Held: hold("a", "10.60.10.2/24", "b", "10.60.10.3/24", "c", "10.60.10.4/24"), Pending: []string{"a", "b", "c"}},
+			},
+			want: want{
+				assigned:  map[string]string{"a": "10.60.10.2/24", "b": "10.60.10.3/24", "c": "10.60.10.4/24"},
+				delivered: map[string]string{},
+				conflicts: []Conflict{
+					{Key: "a", Address: addr("10.60.10.2"), Claim: "old", OtherKey: "o", Outcome: Blocked},
+					{Key: "b", Address: addr("10.60.10.3"), Claim: "young", OtherKey: "y1", Outcome: Waiting},
+					{Key: "c", Address: addr("10.60.10.4"), Claim: "young", OtherKey: "y2", Outcome: Blocked},
 				},
 			},
 		},

@@ -99,9 +99,15 @@ type Warning struct {
 type Outcome string
 
 const (
-	// Kept means that ours stays as it is, since its machine may use it. If the
-	// other's machine does as well, it takes a person to replace one of them.
+	// Kept means that ours stays as it is, since its machine may use it. The
+	// other's machine does as well, so it takes a person to replace one of them.
 	Kept Outcome = "Kept"
+	// Yielding means that ours stays as it is, since its machine may use it. The
+	// other's machine may not, and the other claim gives it up by itself.
+	Yielding Outcome = "Yielding"
+	// Blocked means that ours was bound outside and is not delivered, since the
+	// other goes first. It takes a person to have another one bound.
+	Blocked Outcome = "Blocked"
 	// Replaced means that ours was given up before it reached its machine.
 	Replaced Outcome = "Replaced"
 	// Waiting means that ours stays and is not delivered until the younger

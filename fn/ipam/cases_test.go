@@ -349,7 +349,7 @@ func TestYoungerHasItAlready(t *testing.T) {
 	check(t, "The older one moves, for its machine does not exist yet.", map[string]string{"m1": "10.60.10.3/24"}, addresses(a))
 	check(t, "The older one says so.", Replaced, a.Conflicts[0].Outcome)
 	check(t, "The younger one keeps it: no silent renumbering.", map[string]string{"m1": "10.60.10.2/24"}, delivered(b))
-	check(t, "The younger one says so.", Kept, b.Conflicts[0].Outcome)
+	check(t, "The younger one knows that the older one moves.", Yielding, b.Conflicts[0].Outcome)
 }
 
 // If both machines have it, nobody is renumbered and both say so.

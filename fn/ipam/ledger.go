@@ -223,17 +223,37 @@ func (l *ledger) refusal(d *Demand) Reason {
 
 func (d *Demand) bound() bool { return d.External && d.Fixed.IsValid() }
 
+// standing is how far a key has come with its address: who has come farther
+// keeps one that is held twice.
+type standing int
+
+const (
+	sent   standing = iota // the machine may use it
+	fixed                  // pending, and bound outside: nobody here can choose another
+	chosen                 // pending, and it can be given up
+)
+
+func standingOf(d *Demand, x lease) standing {
+	switch {
+	case !x.pending:
+		return sent
+	case d.bound():
+		return fixed
+	default:
+		return chosen
+	}
+}
+
 // settle finds addresses that are held twice and gives up pending ones that
-// have to give way, also to routers. Those that cannot give way come first, so
-// that they keep theirs.
+// have to give way, also to routers.
 func (l *ledger) settle() {
-	for _, firm := range []bool{true, false} {
+	for _, s := range []standing{sent, fixed, chosen} {
 		for _, d := range l.demands {
 			x, ok := l.held[d.Key]
-			if !ok || firm != (!x.pending || d.bound()) {
+			if !ok || s != standingOf(d, x) {
 				continue
 			}
-			if !firm && l.routed(x) || !l.settleForeign(d, &x, firm) || !l.settleOwn(d, &x, firm) {
+			if s == chosen && l.routed(x) || !l.settleForeign(d, &x, s) || !l.settleOwn(d, &x, s) {
 				delete(l.held, d.Key)
 				continue
 			}
@@ -257,18 +277,22 @@ func (l *ledger) routed(x lease) bool {
 // back its own record with the address and must then not see it in the other's.
 // Of two claims that do so, one wrote its record last; when it read the other's
 // after that, the other held the address.
-func (l *ledger) settleForeign(d *Demand, x *lease, firm bool) bool {
+func (l *ledger) settleForeign(d *Demand, x *lease, s standing) bool {
 	h, ok := l.foreign[x.address.Addr()]
 	if !ok {
 		// A pending address that another claim has used and released in the
 		// meantime is not worth the wait.
 		at, released := covers(l.elsewhere, x.address.Addr())
-		return firm || !released || !l.cooling(at)
+		return s != chosen || !released || !l.cooling(at)
 	}
 	outcome := Waiting
 	switch {
-	case firm:
+	case s == sent && h.pending:
+		outcome = Yielding
+	case s == sent:
 		outcome = Kept
+	case h.firm() && s == fixed:
+		outcome = Blocked
 	case h.firm():
 		outcome = Replaced
 	}
@@ -281,21 +305,18 @@ func (l *ledger) settleForeign(d *Demand, x *lease, firm bool) bool {
 
 // settleOwn reports whether a key may keep its address although, perhaps,
 // another key of ours holds it.
-func (l *ledger) settleOwn(d *Demand, x *lease, firm bool) bool {
+func (l *ledger) settleOwn(d *Demand, x *lease, s standing) bool {
 	other, ok := l.owner[x.address.Addr()]
 	if !ok {
 		l.owner[x.address.Addr()] = d
 		return true
 	}
-	outcome := Replaced
-	if firm {
-		outcome = Kept
-	}
+	outcome := map[standing]Outcome{sent: Kept, fixed: Blocked, chosen: Replaced}[s]
 	l.conflicts = append(l.conflicts, Conflict{
 		Key: d.Key, Pool: l.pool.Key, Address: x.address.Addr(), OtherKey: other.Key, Outcome: outcome,
 	})
 	x.waiting = true
-	return firm
+	return outcome != Replaced
 }
 
 // cooling reports whether an address released at a time is still cooling down.

@@ -111,32 +111,50 @@ func (r reporter) missing() []string {
 	return out
 }
 
+// conflicts are the addresses that are held twice, and of which one of our
+// machines has to wait or to go.
 func (r reporter) conflicts() []string {
-	out := make([]string, 0, len(r.Addresses.Book.Conflicts))
+	var out []string
 	for _, c := range r.Addresses.Book.Conflicts {
-		machine, _, _ := strings.Cut(c.Key, "/")
-		other, _, _ := strings.Cut(c.OtherKey, "/")
-		if c.Claim != "" {
-			other += " of cluster " + c.Claim
+		if c.Outcome != ipam.Yielding {
+			out = append(out, r.conflict(c))
 		}
-		text := fmt.Sprintf("address %s on network %s is held by machine %s and by machine %s", c.Address, r.networkOf(c.Pool), machine, other)
-		switch c.Outcome {
-		case ipam.Kept:
-			text += "; both may use it, so replace one of the two machines"
-		case ipam.Replaced:
-			text += "; ours gets another one"
-		case ipam.Waiting:
-			text += "; ours is delivered as soon as the other has given it up"
-		}
-		out = append(out, text)
 	}
 	return out
 }
 
-// keeping are the machines whose address is not one that they would get today.
-// They keep it as long as they exist.
+func (r reporter) conflict(c ipam.Conflict) string {
+	machine, _, _ := strings.Cut(c.Key, "/")
+	other, _, _ := strings.Cut(c.OtherKey, "/")
+	if c.Claim != "" {
+		other += " of cluster " + c.Claim
+	}
+	text := fmt.Sprintf("address %s on network %s is held by machine %s and by machine %s; ", c.Address, r.networkOf(c.Pool), machine, other)
+	switch c.Outcome {
+	case ipam.Kept:
+		text += "both may use it, so replace one of the two machines"
+	case ipam.Yielding:
+		text += "ours keeps it, and the other, which was not sent it yet, gets another one by itself"
+	case ipam.Replaced:
+		text += "ours gets another one"
+	case ipam.Waiting:
+		text += "ours is delivered as soon as the other has given it up"
+	case ipam.Blocked:
+		pool, claim := r.source(machine, c.Pool)
+		text += fmt.Sprintf("ours is not sent it: pool %s bound what another machine has; %s", pool, rebind(claim))
+	}
+	return text
+}
+
+// keeping are the machines that keep an address although it is not one that they
+// would get today, or another cluster holds it for a moment.
 func (r reporter) keeping() []string {
 	var out []string
+	for _, c := range r.Addresses.Book.Conflicts {
+		if c.Outcome == ipam.Yielding {
+			out = append(out, r.conflict(c))
+		}
+	}
 	for _, w := range r.Addresses.Book.Warnings {
 		machine, _, _ := strings.Cut(w.Key, "/")
 		text := fmt.Sprintf("machine %s keeps %s on network %s until it is replaced", machine, w.Address.Addr(), r.networkOf(w.Pool))
@@ -180,13 +198,24 @@ func (r reporter) refused(machine string, m ipam.Missing) string {
 	default:
 		return ""
 	}
+	pool, claim := r.source(machine, m.Pool)
+	return fmt.Sprintf("pool %s bound %s, which %s; %s", pool, m.Refused, why, rebind(claim))
+}
+
+// source is the outside pool, and the claim on it, that a machine has its address
+// from in a pool of the allocator.
+func (r reporter) source(machine, pool string) (name, claim string) {
 	for _, n := range r.Cluster.Plan.Networks {
-		if n.Name == r.networkOf(m.Pool) {
-			pool, claim := assign.Source(r.Cluster, machine, n)
-			return fmt.Sprintf("pool %s bound %s, which %s; mend the pool, and delete IPAddressClaim %s, so that it binds another one", pool, m.Refused, why, claim)
+		if n.Name == r.networkOf(pool) {
+			return assign.Source(r.Cluster, machine, n)
 		}
 	}
-	return ""
+	return "", ""
+}
+
+// rebind says how a machine gets another address from an outside pool.
+func rebind(claim string) string {
+	return fmt.Sprintf("mend the pool, and delete IPAddressClaim %s, so that it binds another one", claim)
 }
 
 // subnetOf is the subnet in the key of a pool of the allocator.

@@ -134,3 +134,48 @@ func TestBoundToNoMachine(t *testing.T) {
 		})
 	}
 }
+
+// TestHeldTwice: what is said of an address that is held twice, and whether
+// anybody has to do something.
+func TestHeldTwice(t *testing.T) {
+	const begin, theirs = "address 10.60.10.3 on network storage is held by machine w and by machine x", " of cluster team-b/other"
+	cases := map[string]struct {
+		reason   string
+		conflict ipam.Conflict
+		want     xr.Condition
+	}{
+		"Kept": {
+			"two machines use it, and one has to go", ipam.Conflict{Claim: "team-b/other", Outcome: ipam.Kept},
+			xr.Condition{Status: xr.False, Reason: "Conflict", Message: begin + theirs + "; both may use it, so replace one of the two machines"},
+		},
+		"Yielding": {
+			"our machine has it and the other does not, so nobody has to do anything", ipam.Conflict{Claim: "team-b/other", Outcome: ipam.Yielding},
+			xr.Condition{Status: xr.True, Reason: "AllocatedWithWarnings", Message: begin + theirs + "; ours keeps it, and the other, which was not sent it yet, gets another one by itself"},
+		},
+		"Replaced": {
+			"the machine waits for another one", ipam.Conflict{Claim: "team-b/other", Outcome: ipam.Replaced},
+			xr.Condition{Status: xr.False, Reason: "Conflict", Message: begin + theirs + "; ours gets another one"},
+		},
+		"Waiting": {
+			"the machine waits for this one", ipam.Conflict{Claim: "team-b/other", Outcome: ipam.Waiting},
+			xr.Condition{Status: xr.False, Reason: "Conflict", Message: begin + theirs + "; ours is delivered as soon as the other has given it up"},
+		},
+		"BoundTwice": {
+			"the pool has to bind another one", ipam.Conflict{Outcome: ipam.Blocked},
+			xr.Condition{Status: xr.False, Reason: "Conflict", Message: begin + "; ours is not sent it: pool p1 bound what another machine has; mend the pool, and delete IPAddressClaim w-vlan1000, so that it binds another one"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			in := healthy(t)
+			in.Cluster.Spec.Networks[0].PoolRef = &spec.PoolRef{Name: "p1"}
+			tc.conflict.Key, tc.conflict.OtherKey, tc.conflict.Pool = "w/vlan1000.ipv4", "x/vlan1000.ipv4", storage
+			tc.conflict.Address = netip.MustParseAddr("10.60.10.3")
+			in.Addresses.Book.Conflicts = []ipam.Conflict{tc.conflict}
+			tc.want.Type = xr.ConditionAddressesAllocated
+			if diff := cmp.Diff(tc.want, allocated(in)); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
