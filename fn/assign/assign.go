@@ -116,47 +116,6 @@ func Addresses(in Input) (Result, error) {
 	return in.result(book, unreadable)
 }
 
-// subnetsStay refuses another subnet on a VLAN whose machines hold addresses of
-// the old one: they would go on using those, and somebody else could get them.
-func (in Input) subnetsStay(record ipam.Record) error {
-	machines := map[string]bool{}
-	for _, m := range in.Facts.Machines {
-		machines[m.Name] = true
-	}
-	for _, key := range slices.Sorted(maps.Keys(record)) {
-		vlan, subnet, ok := parsePoolKey(key)
-		network, changed := in.changed(vlan, subnet)
-		if !ok || !changed {
-			continue
-		}
-		for _, holder := range slices.Sorted(maps.Keys(record[key].Held)) {
-			if machine, _, _ := strings.Cut(holder, "/"); machines[machine] {
-				return fmt.Errorf("cannot change the subnet of network %q: machine %s holds %s of %s; put %s back, or take the network off the ports and wait until its machines have let go",
-					network, machine, record[key].Held[holder], subnet, subnet)
-			}
-		}
-	}
-	return nil
-}
-
-// changed says whether the VLAN is still the cluster's and has another subnet of
-// that family. A family that the network has no more changes nothing under the
-// machines: they keep what they have, and the next ones get none.
-func (in Input) changed(vlan int, subnet netip.Prefix) (network string, changed bool) {
-	for _, n := range in.Plan.Networks {
-		if n.VLAN != vlan || !n.Links {
-			continue
-		}
-		for _, s := range n.Subnets {
-			if s.Prefix.Addr().Is4() == subnet.Addr().Is4() {
-				return n.Name, s.Prefix != subnet
-			}
-		}
-		return n.Name, false
-	}
-	return "", false
-}
-
 func (in Input) result(book ipam.Book, unreadable []string) (Result, error) {
 	out := Result{Book: book, Unreadable: unreadable, Delivery: infra.Delivery{}, Addresses: infra.Delivery{}, Rooms: in.rooms(book)}
 	for key, a := range book.Assigned {

@@ -273,9 +273,25 @@ func TestSubnetUnderMachines(t *testing.T) {
 	if err == nil || err.Error() != want {
 		t.Errorf("machines would go on using addresses that somebody else could get:\nwant %s\ngot  %v", want, err)
 	}
+	in.Status, in.Facts.Delivered = view(t, "{}"), infra.Delivery{"cp-0": {"vlan1000.ipv4": "10.60.10.2/24", "vlan1000.ipv6": "2001:db8::2/64"}}
+	if _, err := assign.Addresses(in); err == nil || err.Error() != want {
+		t.Errorf("also when the record was lost at the same moment:\nwant %s\ngot  %v", want, err)
+	}
 	in.Facts.Machines = nil
 	if _, err := assign.Addresses(in); err != nil {
 		t.Errorf("without machines a subnet may change: %v", err)
+	}
+}
+
+// TestRecordDecidesOnTheSubnet: what a machine was sent counts where the record
+// does not know it. A prefix length that somebody changed by hand is no other
+// subnet.
+func TestRecordDecidesOnTheSubnet(t *testing.T) {
+	in := input(t, "10.60.10.2-10.60.10.40", machine("m", "a"))
+	in.Status = status(t, addresses(t, in).Record)
+	in.Facts.Delivered = infra.Delivery{"m": {"vlan1000.ipv4": "10.60.10.2/16"}}
+	if got := addresses(t, in).Delivery["m"]["vlan1000.ipv4"]; got != "10.60.10.2/16" {
+		t.Errorf("the machine keeps what it has: got %s", got)
 	}
 }
 
