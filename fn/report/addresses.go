@@ -84,11 +84,20 @@ func (r reporter) short() []string {
 	var out []string
 	for _, c := range r.Addresses.Book.Capacity {
 		if c.Wanted > c.Total {
-			out = append(out, fmt.Sprintf("network %s (%s): needs %d addresses (machines and the surge of a rollout), has %d; extend its assignment range, or set maxSurge: 0",
-				r.networkOf(c.Pool), subnetOf(c.Pool), c.Wanted, c.Total))
+			out = append(out, fmt.Sprintf("network %s (%s): needs %d addresses (machines and the surge of a rollout), has %d%s; extend its assignment range, or set maxSurge: 0",
+				r.networkOf(c.Pool), subnetOf(c.Pool), c.Wanted, c.Total, shared(c)))
 		}
 	}
 	return out
+}
+
+// shared says how many addresses of a range an older claim on the VLAN may take
+// as well.
+func shared(c ipam.Capacity) string {
+	if c.Shared == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", of which an older cluster on the VLAN may take %d", c.Shared)
 }
 
 func (r reporter) missing() []string {
@@ -141,7 +150,7 @@ func (r reporter) conflict(c ipam.Conflict) string {
 		text += "ours is delivered as soon as the other has given it up"
 	case ipam.Blocked:
 		pool, claim := r.source(machine, c.Pool)
-		text += fmt.Sprintf("ours is not sent it: pool %s bound what another machine has; %s", pool, rebind(claim))
+		text += fmt.Sprintf("machine %s is not sent it: pool %s bound what another one has; %s", machine, pool, rebind(claim))
 	}
 	return text
 }

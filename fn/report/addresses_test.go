@@ -57,6 +57,13 @@ func TestAddressesThatStay(t *testing.T) {
 			want: xr.Condition{Status: xr.True, Reason: "NoSpareForRollout", Message: "network storage (10.60.10.0/24): needs 4 addresses (machines and the surge of a rollout), has 3; " +
 				"extend its assignment range, or set maxSurge: 0; " + text},
 		},
+		"ShortAndShared": {
+			reason: "who shares a range may find less of it", change: func(in *report.Input) {
+				in.Addresses.Book.Capacity[0].Total, in.Addresses.Book.Capacity[0].Shared = 3, 2
+			},
+			want: xr.Condition{Status: xr.True, Reason: "NoSpareForRollout", Message: "network storage (10.60.10.0/24): needs 4 addresses (machines and the surge of a rollout), has 3, " +
+				"of which an older cluster on the VLAN may take 2; extend its assignment range, or set maxSurge: 0"},
+		},
 		"OutOfRangeAndHeld": {
 			reason: "nor does a trouble", warnings: []ipam.Warning{outside},
 			change: func(in *report.Input) {
@@ -162,7 +169,7 @@ func TestHeldTwice(t *testing.T) {
 		},
 		"BoundTwice": {
 			"the pool has to bind another one", ipam.Conflict{Outcome: ipam.Blocked},
-			xr.Condition{Status: xr.False, Reason: "Conflict", Message: begin + "; ours is not sent it: pool p1 bound what another machine has; mend the pool, and delete IPAddressClaim w-vlan1000, so that it binds another one"},
+			xr.Condition{Status: xr.False, Reason: "Conflict", Message: begin + "; machine w is not sent it: pool p1 bound what another one has; mend the pool, and delete IPAddressClaim w-vlan1000, so that it binds another one"},
 		},
 	}
 	for name, tc := range cases {
