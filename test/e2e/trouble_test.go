@@ -32,15 +32,9 @@ func TestRestarts(t *testing.T) {
 	c.same(before)
 
 	before = c.addressesNow()
-	x := c.composite()
-	if err := here.Client.Patch(t.Context(), stack.RefOf(x), map[string]any{"status": map[string]any{
-		"allocations": nil, "machines": nil, "networks": nil,
-	}}, "status"); err != nil {
-		t.Fatal(err)
-	}
+	c.wipe()
 	c.wait("status written again", func() error {
-		allocations, found, _ := unstructured.NestedFieldNoCopy(c.composite().Object, "status", "allocations")
-		if !found || allocations == nil {
+		if !c.recorded() {
 			return stack.NotYet("there are no allocations")
 		}
 		return c.ready()
@@ -50,6 +44,28 @@ func TestRestarts(t *testing.T) {
 	c.accepted(false)
 	c.delete()
 	c.accepted(true)
+}
+
+// wipe what the composite's status records, while the function is away and cannot
+// write it again at once.
+func (c *claim) wipe() {
+	c.t.Helper()
+	here.Process("function").Kill()
+	x := c.composite()
+	if err := here.Client.Patch(c.t.Context(), stack.RefOf(x), map[string]any{"status": map[string]any{
+		"allocations": nil, "machines": nil, "networks": nil,
+	}}, "status"); err != nil {
+		c.t.Fatal(err)
+	}
+	if c.recorded() {
+		c.t.Error("the status was not wiped")
+	}
+}
+
+// recorded tells whether the composite's status has a record of addresses.
+func (c *claim) recorded() bool {
+	allocations, found, _ := unstructured.NestedFieldNoCopy(c.composite().Object, "status", "allocations")
+	return found && allocations != nil
 }
 
 // In the middle of a scale-up the cloud fails for a minute, then lets few

@@ -122,9 +122,9 @@ type machine struct {
 // live is a server's life from its first boot to its end.
 func (m machine) live(ctx context.Context) error {
 	base := strings.TrimSuffix(m.p.cloud.MetadataURL(m.device.GetId()), "/metadata")
-	userData, err := m.p.get(ctx, base+"/userdata")
+	userData, err := m.userData(ctx, base)
 	if err != nil {
-		return fmt.Errorf("cannot read user data: %w", err)
+		return err
 	}
 	config, err := networkOf(userData)
 	if err != nil {
@@ -142,15 +142,28 @@ func (m machine) live(ctx context.Context) error {
 	return m.leave()
 }
 
+// userData of the server, which cloud-init asks for until it gets it.
+func (m machine) userData(ctx context.Context, base string) ([]byte, error) {
+	var out []byte
+	err := stack.Wait(ctx, 10*time.Minute, func(ctx context.Context) error {
+		var err error
+		out, err = m.p.get(ctx, base+"/userdata")
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot read user data: %w", err)
+	}
+	return out, nil
+}
+
 // network does what the node program does: it reports that it starts, waits for
 // its addresses, takes them, and reports how that went.
 func (m machine) network(ctx context.Context, base string, c network) error {
-	if err := m.event(ctx, base, c.Events.Started, ""); err != nil {
-		return err
-	}
+	m.event(ctx, base, c.Events.Started, "")
 	addresses, err := m.addresses(ctx, base, c)
 	if err != nil {
-		return errors.Join(err, m.event(ctx, base, c.Events.Failed, ": addresses: "+err.Error()))
+		m.event(ctx, base, c.Events.Failed, ": addresses: "+err.Error())
+		return err
 	}
 	time.Sleep(time.Second)
 	m.p.mu.Lock()
@@ -159,13 +172,15 @@ func (m machine) network(ctx context.Context, base string, c network) error {
 	if broken != nil {
 		if why := broken(m.device.GetHostname()); why != "" {
 			// A network that does not come up ends the boot.
-			return errors.Join(errors.New("broken on purpose"), m.event(ctx, base, c.Events.Failed, ": "+why))
+			m.event(ctx, base, c.Events.Failed, ": "+why)
+			return errors.New("broken on purpose")
 		}
 	}
 	m.p.mu.Lock()
 	m.p.networked[m.device.GetId()] = addresses
 	m.p.mu.Unlock()
-	return m.event(ctx, base, c.Events.Succeeded, "")
+	m.event(ctx, base, c.Events.Succeeded, "")
+	return nil
 }
 
 // addresses in the server's custom data, once all that it needs are there.
@@ -189,16 +204,19 @@ func (m machine) addresses(ctx context.Context, base string, c network) (map[str
 	return found, err
 }
 
-// event reports a state of the server.
-func (m machine) event(ctx context.Context, base string, e event, more string) error {
+// event reports a state of the server. As on a real one, the boot goes on when
+// nobody hears it.
+func (m machine) event(ctx context.Context, base string, e event, more string) {
 	e.Message += more
 	raw, err := json.Marshal(e)
-	if err != nil {
-		return fmt.Errorf("cannot write an event: %w", err)
+	if err == nil {
+		err = stack.Wait(ctx, 45*time.Second, func(ctx context.Context) error {
+			return m.p.send(ctx, http.MethodPost, base+"/events", raw)
+		})
 	}
-	return stack.Wait(ctx, time.Minute, func(ctx context.Context) error {
-		return m.p.send(ctx, http.MethodPost, base+"/events", raw)
-	})
+	if err != nil && ctx.Err() == nil {
+		m.p.log.Printf("%s: cannot report %q: %v", m.device.GetHostname(), e.Message, err)
+	}
 }
 
 // tag of the server that begins with a word, without it.
