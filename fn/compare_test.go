@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"github.com/l2cluster/function-l2cluster/fn/change"
 	"github.com/l2cluster/function-l2cluster/fn/diff"
 	"github.com/l2cluster/function-l2cluster/fn/function"
 	"github.com/l2cluster/function-l2cluster/fn/render"
@@ -51,6 +53,16 @@ func network(c doc) doc { return at(c, "spec", "networks", 0) }
 func add(o doc, name string, item any) {
 	list, _ := o[name].([]any)
 	o[name] = append(list, item)
+}
+
+// Without a cloud controller an address of a network may be a node's own.
+func kubeVIP(c doc) { spec(c)["vipManager"] = "KUBE_VIP" }
+
+func withoutCloudController(input doc) { at(input, "equinix")["cloudController"] = doc{"kind": "None"} }
+
+// outsideTheBond is a network on eth1 alone.
+func outsideTheBond(network string) []any {
+	return []any{doc{"name": "eth1", "bonded": false, "networks": []any{doc{"name": network}}}}
 }
 
 // outcome of an edit: what a reader of the report must learn.
@@ -110,8 +122,12 @@ var edits = map[string]struct {
 	// example whose claim is edited, and the state that it is in; without a
 	// state nothing is observed.
 	example, state string
-	edit           func(claim doc)
-	want           outcome
+	// given edits the claim first, and input the function's input, and the cluster
+	// has come to be like that.
+	given func(claim doc)
+	input func(input doc)
+	edit  func(claim doc)
+	want  outcome
 	// words says that the report in words is compared with a golden file.
 	words bool
 }{
@@ -215,8 +231,9 @@ var edits = map[string]struct {
 		edit: func(c doc) { network(c)["vxlan"] = 1500 },
 		want: outcome{
 			Status: 2, Rolled: map[string]int64{"control-plane": 3, "general": 2},
-			Created: []string{"Vlan"}, Changed: []string{controlPlane, deployment}, Replaced: []string{bootstrapTemplate},
-			Later: []string{"delete Vlan"},
+			Created: []string{"Vlan"}, Changed: []string{controlPlane, deployment},
+			Replaced: []string{bootstrapTemplate, machineTemplate, machineTemplate},
+			Later:    []string{"delete Vlan"},
 		},
 	},
 	"NetworkThatNobodyUses": {
@@ -234,10 +251,117 @@ var edits = map[string]struct {
 		},
 		want: outcome{
 			Status: 2, Rolled: map[string]int64{"general": 2},
-			Created: []string{"Vlan"}, Changed: []string{deployment}, Replaced: []string{bootstrapTemplate},
+			Created: []string{"Vlan"}, Changed: []string{deployment}, Replaced: []string{bootstrapTemplate, machineTemplate},
 			// As long as they run, the old servers keep the ports with which they
 			// booted; addresses on the VLAN are sent to them all the same.
 			Later: []string{"change Request", "change Request"},
+		},
+	},
+	"NetworkForControlPlane": {
+		example: "story", state: "all-ready",
+		edit: func(c doc) {
+			add(spec(c), "networks", doc{"name": "backup", "vxlan": 1001, "ipAddresses": []any{"10.60.20.0/24"}})
+			add(at(c, "spec", "controlPlane", "ports", 0), "networks", doc{"name": "backup"})
+		},
+		want: outcome{
+			Status: 2, Rolled: map[string]int64{"control-plane": 3},
+			Created: []string{"Vlan"}, Changed: []string{controlPlane}, Replaced: []string{machineTemplate},
+			Later: []string{"change Request", "change Request", "change Request"},
+		},
+	},
+	"ControlPlaneMovesToAnotherPort": {
+		example: "story", state: "all-ready",
+		edit: func(c doc) { at(c, "spec", "controlPlane")["ports"] = outsideTheBond("storage") },
+		want: outcome{
+			Status: 2, Rolled: map[string]int64{"control-plane": 3},
+			Changed: []string{controlPlane}, Replaced: []string{machineTemplate},
+		},
+	},
+	"ControlPlaneOffItsNetwork": {
+		// The network is the workers' as well, so servers stay on it until they
+		// are replaced.
+		example: "story", state: "all-ready",
+		edit: func(c doc) { at(c, "spec", "controlPlane")["ports"] = []any{} },
+		want: outcome{
+			Status: 2, Rolled: map[string]int64{"control-plane": 3},
+			Changed: []string{controlPlane}, Replaced: []string{machineTemplate},
+		},
+	},
+	"NetworkLeavesControlPlane": {
+		example: "story", state: "all-ready", words: true,
+		given: func(c doc) {
+			add(spec(c), "networks", doc{"name": "backup", "vxlan": 1001, "ipAddresses": []any{"10.60.20.0/24"}})
+			add(at(c, "spec", "controlPlane", "ports", 0), "networks", doc{"name": "backup"})
+		},
+		edit: func(c doc) {
+			spec(c)["networks"] = spec(c)["networks"].([]any)[:1]
+			port := at(c, "spec", "controlPlane", "ports", 0)
+			port["networks"] = port["networks"].([]any)[:1]
+		},
+		want: outcome{
+			Status: 2, Rolled: map[string]int64{"control-plane": 3},
+			Changed: []string{controlPlane, "Port", "Port", "Port"}, Replaced: []string{machineTemplate},
+			Later: []string{"delete Vlan"},
+		},
+	},
+	"ControlPlaneGetsItsFirstNetwork": {
+		example: "story", state: "all-ready",
+		given: func(c doc) { at(c, "spec", "controlPlane")["ports"] = []any{} },
+		edit:  func(c doc) { at(c, "spec", "controlPlane")["ports"] = outsideTheBond("storage") },
+		want: outcome{
+			Status: 2, Rolled: map[string]int64{"control-plane": 3},
+			Changed: []string{controlPlane}, Replaced: []string{machineTemplate},
+			// Addresses are sent to the old servers all the same, and mean nothing
+			// to them; their ports stay as they are.
+			Later: []string{"create Request", "create Request", "create Request"},
+		},
+	},
+	"WorkersGetTheirFirstNetwork": {
+		example: "story", state: "all-ready",
+		given: func(c doc) { worker(c, 0)["ports"] = []any{} },
+		edit:  func(c doc) { worker(c, 0)["ports"] = outsideTheBond("storage") },
+		want: outcome{
+			Status: 2, Rolled: map[string]int64{"general": 2},
+			Changed: []string{deployment}, Replaced: []string{bootstrapTemplate, machineTemplate},
+			Later: []string{"create Request", "create Request"},
+		},
+	},
+	"WorkersGoToPureLayer2": {
+		example: "story", state: "all-ready",
+		given: func(c doc) { worker(c, 0)["ports"] = []any{} },
+		edit: func(c doc) {
+			network(c)["defaultRoute"] = true
+			worker(c, 0)["ports"] = []any{doc{"name": "bond0", "layer2": true, "networks": []any{doc{"name": "storage"}}}}
+		},
+		want: outcome{
+			Status: 2, Rolled: map[string]int64{"general": 2},
+			Changed: []string{deployment}, Replaced: []string{bootstrapTemplate, machineTemplate},
+			Later: []string{"create Request", "create Request"},
+		},
+	},
+	"AddressOfWorkersNodes": {
+		example: "story", state: "all-ready", given: kubeVIP, input: withoutCloudController,
+		edit: func(c doc) { at(worker(c, 0), "ports", 0, "networks", 0)["nodeIP"] = true },
+		want: outcome{
+			Status: 2, Rolled: map[string]int64{"general": 2},
+			Changed: []string{deployment}, Replaced: []string{bootstrapTemplate, machineTemplate},
+		},
+	},
+	"AddressOfControlPlaneNodes": {
+		example: "story", state: "all-ready", given: kubeVIP, input: withoutCloudController,
+		edit: func(c doc) { at(c, "spec", "controlPlane", "ports", 0, "networks", 0)["nodeIP"] = true },
+		want: outcome{
+			Status: 2, Rolled: map[string]int64{"control-plane": 3},
+			Changed: []string{controlPlane}, Replaced: []string{machineTemplate},
+		},
+	},
+	"EmptiedAndChanged": {
+		// Nothing comes in the place of the servers, whatever it would be made of.
+		example: "story", state: "all-ready",
+		edit: func(c doc) { worker(c, 0)["replicas"], worker(c, 0)["machineType"] = 0, "m3.large.x86" },
+		want: outcome{
+			Status: 3, Removed: map[string]int64{"general": 2},
+			Changed: []string{deployment}, Replaced: []string{machineTemplate},
 		},
 	},
 	"LabelThatClusterAPISyncs": {
@@ -334,6 +458,10 @@ func TestEdits(t *testing.T) {
 	for name, tc := range edits {
 		t.Run(name, func(t *testing.T) {
 			cmd := comparison(t, tc.example, tc.state, tc.edit)
+			if tc.given != nil {
+				cmd = begun(t, tc.given, tc.input)
+				cmd.Edited = edited(t, cmd, tc.edit)
+			}
 			status, out := compared(t, cmd, formatJSON)
 			var report diff.Report
 			d := json.NewDecoder(bytes.NewReader(out))
@@ -370,13 +498,11 @@ func TestEdits(t *testing.T) {
 // until they are replaced: the ports shrink now, each server keeps its address as
 // long as it exists, and the VLAN goes only when no port carries it.
 func TestNetworkLeaves(t *testing.T) {
-	cmd := comparison(t, "story", "all-ready", func(doc) {})
-	// Without their sets the servers count as made for the claim before the edit.
-	cmd.Required = withoutMachineSets(t, cmd.Required)
-	cmd.Claim = lived(t, &cmd, func(c doc) {
+	cmd := begun(t, func(c doc) {
 		add(spec(c), "networks", doc{"name": "backup", "vxlan": 1001, "ipAddresses": []any{"10.60.20.0/24"}})
 		add(at(worker(c, 0), "ports", 0), "networks", doc{"name": "backup"})
-	})
+	}, nil)
+	cmd.Edited = comparison(t, "story", "", func(doc) {}).Edited
 	status, out := compared(t, cmd, formatJSON)
 	var report diff.Report
 	if err := json.Unmarshal(out, &report); err != nil {
@@ -385,63 +511,149 @@ func TestNetworkLeaves(t *testing.T) {
 	want := outcome{
 		Status: 2, Rolled: map[string]int64{"general": 2},
 		Changed:  []string{deployment, "Port", "Port"},
-		Replaced: []string{bootstrapTemplate},
+		Replaced: []string{bootstrapTemplate, machineTemplate},
 		Later:    []string{"delete Vlan"},
 	}
 	if d := cmp.Diff(want, outcomeOf(status, report)); d != "" {
 		t.Errorf("-want, +got:\n%s", d)
 	}
+	if want := `VLAN 1001 (network "backup") is detached from ports of 2 servers of pool "general" while they run`; !slices.Contains(report.Warnings, want) {
+		t.Errorf("want the warning %q, got %q", want, report.Warnings)
+	}
 	_, words := compared(t, cmd, formatText)
 	golden(t, filepath.Join("testdata", "compare", "NetworkLeaves.txt"), words)
 }
 
-// TestReportsComeTrue lets the world follow each edit until nothing moves any more
-// and every rollout is done, and compares what became of it with the report:
-// what it does not name is as it was, and what comes or goes has come or gone.
+// TestReportsComeTrue lets the world follow each edit until nothing moves any more,
+// and compares what became of it with the report: what it does not name is as it
+// was, and what comes or goes has come or gone. Ports and what is sent to servers
+// count while the servers from before the edit run; all else when every rollout is
+// done.
 func TestReportsComeTrue(t *testing.T) {
-	start := comparison(t, "story", "all-ready", func(doc) {})
-	start.Required = withoutMachineSets(t, start.Required)
-	start.Claim = lived(t, &start, func(doc) {})
-	before := world(t, start)
+	ready := begun(t, func(doc) {}, nil)
 	for name, tc := range edits {
 		if tc.state != "all-ready" {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			cmd := start
-			cmd.Edited = comparison(t, tc.example, tc.state, tc.edit).Edited
+			cmd := ready
+			if tc.given != nil {
+				cmd = begun(t, tc.given, tc.input)
+			}
+			cmd.Edited = edited(t, cmd, tc.edit)
 			var report diff.Report
 			_, out := compared(t, cmd, formatJSON)
 			if err := json.Unmarshal(out, &report); err != nil {
 				t.Fatal(err)
 			}
-			cmd.Claim = lived(t, &cmd, tc.edit)
-			after := world(t, cmd)
-			said := map[string]bool{}
-			for _, o := range report.Objects {
-				object := o.Kind + "/" + o.Name
-				said[object] = true
-				if _, exists := after[object]; exists == (o.Action == diff.Delete) {
-					t.Errorf("the report says %s of %s, which exists in the end: %v", o.Action, object, exists)
-				}
-				if d := cmp.Diff(before[object], after[object]); o.Action == diff.Change && d == "" {
-					t.Errorf("the report says that %s changes, and it is as it was", object)
-				}
-				if o.Replaces == nil {
-					continue
-				}
-				old := o.Kind + "/" + o.Replaces.Name
-				said[old] = true
-				if _, exists := after[old]; exists {
-					t.Errorf("the report says that %s goes, and it exists in the end", old)
-				}
-			}
-			for object := range both(before, after) {
-				if d := cmp.Diff(before[object], after[object]); !said[object] && d != "" {
-					t.Errorf("the report does not name %s, which changed:\n%s", object, d)
-				}
-			}
+			comesTrue(t, report, world(t, cmd), follow(t, cmd, tc.edit))
 		})
+	}
+}
+
+// TestReportsOfUnknownTemplatesComeTrue is the same for servers of which nobody
+// knows the template that they were made from: only Cluster API tells that others
+// are asked for in their place.
+func TestReportsOfUnknownTemplatesComeTrue(t *testing.T) {
+	for _, name := range []string{"NetworkForControlPlane", "ControlPlaneGetsItsFirstNetwork", "NetworkForWorkers", "WorkersGetTheirFirstNetwork"} {
+		t.Run(name, func(t *testing.T) {
+			tc := edits[name]
+			if tc.given == nil {
+				tc.given = func(doc) {}
+			}
+			cmd := begun(t, tc.given, nil)
+			required := objectsIn(t, cmd.Required)
+			for _, o := range required {
+				if o["kind"] == "PacketMachine" {
+					delete(at(o, "metadata"), "annotations")
+				}
+			}
+			cmd.Required, cmd.Edited = written(t, required...), edited(t, cmd, tc.edit)
+			var report diff.Report
+			_, out := compared(t, cmd, formatJSON)
+			if err := json.Unmarshal(out, &report); err != nil {
+				t.Fatal(err)
+			}
+			comesTrue(t, report, world(t, cmd), follow(t, cmd, tc.edit))
+		})
+	}
+}
+
+// begun is a comparison for the story's cluster when it has come to be as is given,
+// with servers that were made for it. An edit is still to come. Where the input is
+// another one, the cluster was made under it.
+func begun(t *testing.T, given, input func(doc)) renderCmd {
+	t.Helper()
+	cmd := comparison(t, "story", "all-ready", func(doc) {})
+	if input != nil {
+		composition := objectsIn(t, cmd.Composition)[0]
+		input(at(composition, "spec", "pipeline", 0, "input"))
+		cmd.Composition = written(t, composition)
+		cmd.Observed = written(t, slices.DeleteFunc(objectsIn(t, cmd.Observed), func(o doc) bool { return o["kind"] == "PacketCluster" })...)
+	}
+	cmd.Claim = lived(t, &cmd, given)
+	rolledOut(t, &cmd)
+	cmd.Claim = lived(t, &cmd, func(doc) {})
+	return cmd
+}
+
+// edited is the file with the composite of a comparison after an edit.
+func edited(t *testing.T, cmd renderCmd, edit func(doc)) string {
+	t.Helper()
+	composite := objectsIn(t, cmd.Claim)[0]
+	edit(composite)
+	return written(t, composite)
+}
+
+// follow an edit to its end.
+func follow(t *testing.T, cmd renderCmd, edit func(doc)) map[string]doc {
+	t.Helper()
+	cmd.Claim = lived(t, &cmd, edit)
+	after := world(t, cmd)
+	maps.DeleteFunc(after, func(object string, _ doc) bool { return !ofServers(object) })
+	// The workers may roll only when the control plane has.
+	for range 2 {
+		rolledOut(t, &cmd)
+		cmd.Claim = lived(t, &cmd, func(doc) {})
+	}
+	for object, o := range world(t, cmd) {
+		if !ofServers(object) {
+			after[object] = o
+		}
+	}
+	return after
+}
+
+// ofServers says whether an object, by kind and name, belongs to a server.
+func ofServers(object string) bool {
+	return strings.HasPrefix(object, "Port/") || strings.HasPrefix(object, "Request/")
+}
+
+func comesTrue(t *testing.T, report diff.Report, before, after map[string]doc) {
+	t.Helper()
+	said := map[string]bool{}
+	for _, o := range report.Objects {
+		object := o.Kind + "/" + o.Name
+		said[object] = true
+		if _, exists := after[object]; exists == (o.Action == diff.Delete) {
+			t.Errorf("the report says %s of %s, which exists in the end: %v", o.Action, object, exists)
+		}
+		if d := cmp.Diff(before[object], after[object]); o.Action == diff.Change && d == "" {
+			t.Errorf("the report says that %s changes, and it is as it was", object)
+		}
+		if o.Replaces == nil {
+			continue
+		}
+		old := o.Kind + "/" + o.Replaces.Name
+		said[old] = true
+		if _, exists := after[old]; exists {
+			t.Errorf("the report says that %s goes, and it exists in the end", old)
+		}
+	}
+	for object := range both(before, after) {
+		if d := cmp.Diff(before[object], after[object]); !said[object] && d != "" {
+			t.Errorf("the report does not name %s, which changed:\n%s", object, d)
+		}
 	}
 }
 
@@ -467,19 +679,11 @@ func world(t *testing.T, cmd renderCmd) map[string]doc {
 	return out
 }
 
-// withoutMachineSets are the required objects when every rollout is done and no
-// old machine set is left.
-func withoutMachineSets(t *testing.T, path string) string {
+// written are objects in a file of their own.
+func written(t *testing.T, objects ...doc) string {
 	t.Helper()
-	objects, err := documents(path)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var b bytes.Buffer
 	for _, o := range objects {
-		if o["kind"] == "MachineSet" {
-			continue
-		}
 		y, err := yaml.Marshal(o)
 		if err != nil {
 			t.Fatal(err)
@@ -487,79 +691,66 @@ func withoutMachineSets(t *testing.T, path string) string {
 		b.WriteString("---\n")
 		b.Write(y)
 	}
-	out := filepath.Join(t.TempDir(), "required.yaml")
-	if err := os.WriteFile(out, b.Bytes(), 0o600); err != nil {
+	path := filepath.Join(t.TempDir(), "objects.yaml")
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// objectsIn a file.
+func objectsIn(t *testing.T, path string) []doc {
+	t.Helper()
+	out, err := documents(path)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return out
 }
 
 // lived edits the composite of a comparison and lets the world follow: every
-// object comes to be as it is asked for. It returns the file with the composite,
-// and puts the observed objects into the command.
+// object comes to be as it is asked for, and Cluster API takes in what has changed.
+// The servers that there are go on running. It returns the file with the composite,
+// and puts the other objects into the command.
 func lived(t *testing.T, cmd *renderCmd, edit func(doc)) string {
 	t.Helper()
-	before := *cmd
-	composites, err := documents(cmd.Claim)
-	if err != nil {
-		t.Fatal(err)
-	}
-	edit(composites[0])
-	dir := t.TempDir()
-	write := func(name string, objects ...doc) string {
-		var b bytes.Buffer
-		for _, o := range objects {
-			y, err := yaml.Marshal(o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			b.WriteString("---\n")
-			b.Write(y)
-		}
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
+	composite := objectsIn(t, cmd.Claim)[0]
+	edit(composite)
 	// A VLAN has its UUID first, then ports carry it, and addresses are
 	// delivered once the status holds them.
-	const rounds = 6
+	const rounds = 8
 	for range rounds {
-		before.Claim = write("xr.yaml", composites[0])
-		rendered, err := split(printed(t, before, render.Output.Print))
+		cmd.Claim = written(t, composite)
+		rendered, err := split(printed(t, *cmd, render.Output.Print))
 		if err != nil {
 			t.Fatal(err)
 		}
-		seen, err := documents(before.Observed)
-		if err != nil {
-			t.Fatal(err)
-		}
-		composites[0]["status"] = rendered[0]["status"]
-		now := became(rendered[1:], seen)
-		if cmp.Equal(now, seen) {
+		seen, required := objectsIn(t, cmd.Observed), objectsIn(t, cmd.Required)
+		was := fmt.Sprint(seen, composite["status"])
+		composite["status"] = rendered[0]["status"]
+		now := became(rendered[1:], seen, required)
+		if fmt.Sprint(now, composite["status"]) == was {
 			break
 		}
-		before.Observed = write("observed.yaml", now...)
+		cmd.Observed, cmd.Required = written(t, now...), written(t, required...)
 	}
-	cmd.Observed = before.Observed
-	return write("xr.yaml", composites[0])
+	return written(t, composite)
 }
 
 // became is what the objects that were asked for are now: managed resources as
-// they were asked for, others in the state in which they were seen.
-// A VLAN that is new has a UUID now.
-func became(asked, seen []doc) []doc {
+// they were asked for, others as Cluster API has them when it has taken in what is
+// asked for. A VLAN that is new has a UUID now.
+func became(asked, seen, required []doc) []doc {
 	const key = "crossplane.io/composition-resource-name"
 	for _, o := range asked {
 		for _, was := range seen {
 			if at(was, "metadata", "annotations")[key] == at(o, "metadata", "annotations")[key] {
-				o["status"] = was["status"]
-				at(o, "metadata")["generation"] = at(was, "metadata")["generation"]
+				takenIn(o, was, required)
 			}
 		}
-		if status, ok := o["status"].(doc); ok && o["kind"] == controlPlane {
-			status["version"] = at(o, "spec")["version"]
+		ready := []any{doc{"type": "Synced", "status": "True"}, doc{"type": "Ready", "status": "True"}}
+		if kind := o["kind"]; kind == "Request" {
+			o["status"] = doc{"conditions": ready}
 		}
 		if kind := o["kind"]; kind != "Vlan" && kind != "Port" {
 			continue
@@ -569,11 +760,120 @@ func became(asked, seen []doc) []doc {
 		if was, _ := o["status"].(doc); was != nil {
 			is["id"] = at(was, "atProvider")["id"]
 		}
-		o["status"] = doc{"atProvider": is, "conditions": []any{
-			doc{"type": "Synced", "status": "True"}, doc{"type": "Ready", "status": "True"},
-		}}
+		o["status"] = doc{"atProvider": is, "conditions": ready}
 	}
 	return asked
+}
+
+// takenIn is what a controller makes of another spec: a new generation, and where
+// a rollout begins, no machine that is up to date. What a machine set was made for
+// stays.
+func takenIn(o, was doc, required []doc) {
+	status, _ := was["status"].(doc)
+	if status == nil {
+		return
+	}
+	o["status"] = status
+	generation, _ := at(was, "metadata")["generation"].(float64)
+	for _, c := range change.Onto(change.Objects{"": {"kind": was["kind"], "spec": was["spec"]}}, change.Objects{"": {"kind": o["kind"], "spec": o["spec"]}}) {
+		generation++
+		if c.Effect == change.Rolls {
+			status["upToDateReplicas"] = 0.0
+			outdate(o, required)
+		}
+	}
+	at(o, "metadata")["generation"] = generation
+	if status["observedGeneration"] != nil {
+		status["observedGeneration"] = generation
+	}
+}
+
+// outdate the machines of a control plane. Of others their machine set tells.
+func outdate(maker doc, required []doc) {
+	for _, m := range required {
+		labels, _ := at(m, "metadata")["labels"].(doc)
+		if _, its := labels["cluster.x-k8s.io/control-plane"]; its && m["kind"] == "Machine" && maker["kind"] == controlPlane {
+			at(m, "status")["conditions"] = []any{doc{"type": "UpToDate", "status": "False"}}
+		}
+	}
+}
+
+// infrastructure is the reference to the template of the machines that are made.
+func infrastructure(maker doc) doc {
+	template := "template"
+	if maker["kind"] == controlPlane {
+		template = "machineTemplate"
+	}
+	return at(maker, "spec", template, "spec", "infrastructureRef")
+}
+
+func makesMachines(o doc) bool { return o["kind"] == controlPlane || o["kind"] == deployment }
+
+// rolledOut replaces every server by one of another name that is made from what is
+// asked for now, and as many as are asked for. Servers of a pool that is gone are
+// gone.
+func rolledOut(t *testing.T, cmd *renderCmd) {
+	t.Helper()
+	composite, observed, required := objectsIn(t, cmd.Claim)[0], objectsIn(t, cmd.Observed), objectsIn(t, cmd.Required)
+	made, left := map[any]doc{}, map[string]int{}
+	for _, o := range observed {
+		if !makesMachines(o) || o["status"] == nil {
+			continue
+		}
+		pool, status := at(o, "metadata", "labels")["l2cluster.io/pool"], at(o, "status")
+		made[pool] = o
+		if n, known := at(o, "spec")["replicas"].(float64); known {
+			status["replicas"], status["readyReplicas"] = n, n
+		}
+		status["upToDateReplicas"], status["version"] = status["replicas"], at(o, "spec")["version"]
+		for _, kind := range []string{"Machine", "PacketMachine"} {
+			n, _ := status["replicas"].(float64)
+			left[fmt.Sprint(kind, pool)] = int(n)
+		}
+	}
+	required = slices.DeleteFunc(required, func(o doc) bool {
+		labels, _ := at(o, "metadata")["labels"].(doc)
+		pool, isPools := labels["l2cluster.io/pool"]
+		maker := made[pool]
+		if !isPools || maker == nil {
+			return isPools
+		}
+		if o["kind"] == "MachineSet" {
+			at(o, "spec")["template"], at(o, "spec")["replicas"] = at(maker, "spec")["template"], at(maker, "status")["replicas"]
+			at(o, "status")["replicas"] = at(maker, "status")["replicas"]
+			return false
+		}
+		kind := fmt.Sprint(o["kind"], pool)
+		left[kind]--
+		return left[kind] < 0
+	})
+	for _, o := range required {
+		if maker := made[at(o, "metadata", "labels")["l2cluster.io/pool"]]; maker != nil && o["kind"] != "MachineSet" {
+			replace(o, maker, composite)
+		}
+	}
+	cmd.Claim, cmd.Observed, cmd.Required = written(t, composite), written(t, observed...), written(t, required...)
+}
+
+// replace what is known of a server by what is of its successor. The ports of the
+// successor have the same IDs.
+func replace(o, maker, composite doc) {
+	metadata := at(o, "metadata")
+	name, _ := metadata["name"].(string)
+	successor := name + "x"
+	metadata["name"] = successor
+	switch o["kind"] {
+	case "Machine":
+		at(o, "status")["nodeRef"] = doc{"name": successor}
+		if maker["kind"] == controlPlane {
+			at(o, "status")["conditions"] = []any{doc{"type": "UpToDate", "status": "True"}}
+		}
+	case "PacketMachine":
+		metadata["annotations"] = doc{"cluster.x-k8s.io/cloned-from-name": infrastructure(maker)["name"]}
+		at(o, "metadata", "ownerReferences", 0)["name"] = successor
+		ports := at(composite, "status", "ports")
+		ports[successor] = ports[name]
+	}
 }
 
 // comparison of an example's claim with an edited one.

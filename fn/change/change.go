@@ -259,7 +259,7 @@ func (d differ) inTemplates(rolled []Field, was, is map[string]any) []Field {
 		if from == nil || to == nil {
 			continue
 		}
-		inside := d.rollout(at(from, "spec", "template", "spec"), at(to, "spec", "template", "spec"))
+		inside := append(layouts(from, to), d.rollout(at(from, "spec", "template", "spec"), at(to, "spec", "template", "spec"))...)
 		if len(inside) > 0 {
 			out = slices.DeleteFunc(out, func(f Field) bool { return strings.HasPrefix(f.Path, strings.Join(ref, ".")) })
 		}
@@ -269,6 +269,20 @@ func (d differ) inTemplates(rolled []Field, was, is map[string]any) []Field {
 		}
 	}
 	return out
+}
+
+// layoutAnnotation on a machine template says how the ports of its machines are
+// laid out. It is as much a part of what the template's name stands for as its spec.
+const layoutAnnotation = "l2cluster.io/layout"
+
+// layouts are the field that says how ports are laid out, if two templates differ
+// in it.
+func layouts(from, to map[string]any) []Field {
+	before, after := text(from, "metadata", "annotations", layoutAnnotation), text(to, "metadata", "annotations", layoutAnnotation)
+	if before == after {
+		return nil
+	}
+	return []Field{{Path: "metadata.annotations." + layoutAnnotation, Before: brief(before), After: brief(after)}}
 }
 
 func find(objects Objects, kind, name string) map[string]any {

@@ -35,7 +35,7 @@ pool-general:
         bootstrap: {configRef: {kind: KubeadmConfigTemplate, name: edge-general-c1}}
 pool-general-machines-1:
   kind: PacketMachineTemplate
-  metadata: {name: edge-general-1, labels: {l2cluster.io/pool: general}}
+  metadata: {name: edge-general-1, labels: {l2cluster.io/pool: general}, annotations: {l2cluster.io/layout: "[]"}}
   spec: {template: {spec: {machineType: c3.small.x86, os: ubuntu_22_04}}}
 vlan-1000:
   kind: Vlan
@@ -82,8 +82,9 @@ func TestBetween(t *testing.T) {
 			edit: func(o change.Objects) {
 				set(o["pool-general"], "edge-general-2", "spec", "template", "spec", "infrastructureRef", "name")
 				o["pool-general-machines-2"] = map[string]any{
-					"kind": "PacketMachineTemplate", "metadata": map[string]any{"name": "edge-general-2"},
-					"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"machineType": "m3.large.x86", "os": "ubuntu_22_04"}}},
+					"kind":     "PacketMachineTemplate",
+					"metadata": map[string]any{"name": "edge-general-2", "annotations": map[string]any{"l2cluster.io/layout": "[]"}},
+					"spec":     map[string]any{"template": map[string]any{"spec": map[string]any{"machineType": "m3.large.x86", "os": "ubuntu_22_04"}}},
 				}
 			},
 			want: []change.Change{
@@ -95,6 +96,33 @@ func TestBetween(t *testing.T) {
 						{Path: "spec.template.spec.infrastructureRef.name", Before: "edge-general-1", After: "edge-general-2"},
 					},
 					Why: "its servers are replaced, because PacketMachineTemplate.machineType changes from c3.small.x86 to m3.large.x86",
+				},
+				{Key: "pool-general-machines-2", Kind: "PacketMachineTemplate", Name: "edge-general-2", Action: change.Create},
+			},
+			pools: map[string]change.Effect{"general": change.Rolls},
+		},
+		"Layout": {
+			reason: "a template may differ in nothing but how the ports of its machines are laid out",
+			edit: func(o change.Objects) {
+				set(o["pool-general"], "edge-general-2", "spec", "template", "spec", "infrastructureRef", "name")
+				o["pool-general-machines-2"] = map[string]any{
+					"kind": "PacketMachineTemplate",
+					"metadata": map[string]any{
+						"name":        "edge-general-2",
+						"annotations": map[string]any{"l2cluster.io/layout": `[{"name":"eth1"}]`, "example.org/other": "x"},
+					},
+					"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"machineType": "c3.small.x86", "os": "ubuntu_22_04"}}},
+				}
+			},
+			want: []change.Change{
+				{
+					Key: "pool-general", Kind: "MachineDeployment", Namespace: "team-a", Name: "edge-general",
+					Action: change.Update, Effect: change.Rolls, Pool: "general",
+					Fields: []change.Field{
+						{Path: "PacketMachineTemplate.metadata.annotations.l2cluster.io/layout", Before: "[]", After: `[{"name":"eth1"}]`},
+						{Path: "spec.template.spec.infrastructureRef.name", Before: "edge-general-1", After: "edge-general-2"},
+					},
+					Why: `its servers are replaced, because PacketMachineTemplate.metadata.annotations.l2cluster.io/layout changes from [] to [{"name":"eth1"}]`,
 				},
 				{Key: "pool-general-machines-2", Kind: "PacketMachineTemplate", Name: "edge-general-2", Action: change.Create},
 			},

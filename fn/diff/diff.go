@@ -127,7 +127,8 @@ type Report struct {
 	// that are replaced.
 	ControlPlaneRolls bool `json:"controlPlaneRolls"`
 	// Warnings are sentences about servers that are replaced or deleted, one for
-	// each pool, and about networks that become too small.
+	// each pool, about VLANs that are taken from ports of servers that run, one for
+	// each VLAN and pool, and about networks that become too small.
 	Warnings []string `json:"warnings"`
 	// Pools whose machines are affected, the control plane first.
 	Pools []Pool `json:"pools"`
@@ -162,7 +163,7 @@ func Compare(in Input) Report {
 		out.Removes = out.Removes || p.removes()
 		out.ControlPlaneRolls = out.ControlPlaneRolls || p.ControlPlane && p.replaces()
 	}
-	out.Warnings, out.Objects = out.warnings(), objects(in)
+	out.Warnings, out.Objects = out.warnings(detachments(in)), objects(in)
 	out.Conditions, out.Due = conditions(in), due(in)
 	return out
 }

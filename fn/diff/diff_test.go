@@ -182,6 +182,102 @@ func TestWhatFollows(t *testing.T) {
 	}
 }
 
+// TestDetached is about the ports of three servers in two pools: what an edit takes
+// from them, now or later, is told in a sentence for each VLAN and pool.
+func TestDetached(t *testing.T) {
+	port := func(machine, vlans string) string {
+		return "machine-" + machine + "-port-bond0: {kind: Port, metadata: {name: " + machine + "-bond0, labels: {l2cluster.io/machine: " + machine +
+			"}}, spec: {forProvider: {vlanIds: [" + vlans + "]}}}"
+	}
+	ports := func(a1, a2, cp string) string { return lines(port("a1", a1), port("a2", a2), port("cp", cp)) }
+	const (
+		vlans  = "\nvlan-7: {kind: Vlan, spec: {forProvider: {vxlan: 7}}, status: {atProvider: {id: seven}}}"
+		status = `
+machines: [{name: a1, pool: a}, {name: a2, pool: a}, {name: cp, pool: control-plane}]
+networks: [{name: storage, vxlan: 8, vlanID: eight}]`
+	)
+	both := ports("seven, eight", "eight, seven", "eight")
+	cases := map[string]struct {
+		reason                                string
+		observed, before, after, then, toThen string
+		want                                  []string
+	}{
+		"Nothing": {"all stays", both, both, both, both, both, []string{}},
+		"Now": {
+			"two servers of one pool lose a VLAN at once", both, both, ports("eight", "eight", "eight"), both, ports("eight", "eight", "eight"),
+			[]string{`VLAN 7 is detached from ports of 2 servers of pool "a" while they run`},
+		},
+		"Later": {
+			"one server loses what it has now when something else is done", both, both, both, both, ports("seven", "eight, seven", "eight"),
+			[]string{`VLAN 8 (network "storage") is detached later from ports of 1 server of pool "a" while they run`},
+		},
+		"PortGone": {
+			"a port that is given up has no VLAN any more", both, both, lines(port("a1", "seven, eight"), port("a2", "eight, seven")), both, both,
+			[]string{`VLAN 8 (network "storage") is detached from ports of 1 server of the control plane while they run`},
+		},
+		"Several": {
+			"each VLAN and each pool has a sentence of its own", both, both, ports("", "eight", ""), "", "",
+			[]string{
+				`VLAN 7 is detached from ports of 2 servers of pool "a" while they run`,
+				`VLAN 8 (network "storage") is detached from ports of 1 server of pool "a" while they run`,
+				`VLAN 8 (network "storage") is detached from ports of 1 server of the control plane while they run`,
+			},
+		},
+		"Anyway":   {"what goes without the edit as well is not its doing", both, ports("", "", ""), ports("", "", ""), ports("", "", ""), ports("", "", ""), []string{}},
+		"NeverHad": {"what the port does not carry yet cannot be taken", ports("eight", "eight", "eight"), both, ports("eight", "eight", "eight"), both, ports("eight", "eight", "eight"), []string{}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			answer := func(text string) diff.Answer {
+				return diff.Answer{Objects: objects(t, text), Status: object(t, status)}
+			}
+			got := diff.Compare(diff.Input{
+				Observed: objects(t, tc.observed+vlans),
+				Now:      diff.Edit{Before: answer(tc.before), After: answer(tc.after)},
+				Then:     diff.Edit{Before: answer(tc.then), After: answer(tc.toThen)},
+			})
+			if d := cmp.Diff(tc.want, got.Warnings); d != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, d)
+			}
+		})
+	}
+}
+
+// TestEmptied: what the machines of a pool without machines would be made from does
+// not matter, so no server is replaced, whenever the pool would roll.
+func TestEmptied(t *testing.T) {
+	empty := strings.Replace(onSecond, "replicas: 2", "replicas: 0", 1)
+	first, second := lines(firstTemplate, onFirst), lines(firstTemplate, secondTemplate, empty)
+	held := lines(firstTemplate, strings.Replace(onFirst, "replicas: 2", "replicas: 0", 1))
+	cases := map[string]struct{ before, after, goal string }{
+		"AtOnce": {first, second, first},
+		"Held":   {first, held, first},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			answer := func(text string) diff.Answer { return diff.Answer{Objects: objects(t, text)} }
+			observed := objects(t, tc.before)
+			observed["pool-a"]["status"] = map[string]any{"replicas": int64(2)}
+			got := diff.Compare(diff.Input{
+				Observed: observed,
+				Now:      diff.Edit{Before: answer(tc.before), After: answer(tc.after)},
+				Goal:     diff.Edit{Before: answer(tc.goal), After: answer(lines(secondTemplate, empty))},
+			})
+			want := []diff.Pool{{Name: "a", Effect: diff.Scaled, When: diff.Now, Servers: 2, Asked: 2}}
+			for i := range got.Pools {
+				got.Pools[i].Why = ""
+			}
+			if d := cmp.Diff(want, got.Pools); d != "" {
+				t.Errorf("-want, +got:\n%s", d)
+			}
+			warnings := []string{`pool "a" shrinks from 2 to 0: 2 servers are deleted, and nothing takes their place`}
+			if d := cmp.Diff(warnings, got.Warnings); d != "" || got.Replaces || !got.Removes {
+				t.Errorf("replaces: %v, removes: %v; -want, +got:\n%s", got.Replaces, got.Removes, d)
+			}
+		})
+	}
+}
+
 // said is what happens to each object.
 func said(list []diff.Object) []string {
 	var out []string

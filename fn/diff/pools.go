@@ -92,6 +92,9 @@ func pools(in Input) []Pool {
 		for _, c := range change.Between(step.edit.Before.Objects, step.edit.After.Objects) {
 			name := cmp.Or(c.Pool, machines[c.Machine])
 			p := Pool{Name: name, ControlPlane: name == plan.ControlPlanePool, Effect: effectOf(c.Effect), When: step.when, Why: because(c)}
+			if p.Effect == Rolls && emptied(in, name) {
+				p.Effect, p.Why = Scaled, "no machine is asked for any more"
+			}
 			if p.Effect == Rolls && p.When == Now && !rolling(name) {
 				continue
 			}
@@ -113,6 +116,13 @@ func pools(in Input) []Pool {
 		return cmp.Compare(a.Name, b.Name)
 	})
 	return out
+}
+
+// emptied says whether a pool is asked to have no server: then none comes in the
+// place of those that it has, whatever they would be made from.
+func emptied(in Input, pool string) bool {
+	n, ok := number(owner(in.Goal.After.Objects, pool), "spec", "replicas")
+	return ok && n == 0
 }
 
 // rollingNow says whether a pool rolls when the edit is applied to what was

@@ -280,7 +280,7 @@ func (p Pool) sentence() string {
 	case p.Effect == Scaled && p.Asked == 0:
 		return fmt.Sprintf("%s is new: %s", name, plural(p.Wanted, "server"))
 	case p.Effect == Scaled && p.removes():
-		return fmt.Sprintf("%s shrinks from %d to %d: %s deleted, and nothing takes its place", name, p.Asked, p.Wanted, are(p.gone()))
+		return fmt.Sprintf("%s shrinks from %d to %d: %s", name, p.Asked, p.Wanted, deleted(p.gone()))
 	case p.Effect == Scaled:
 		return fmt.Sprintf("%s is scaled from %d to %d", name, p.Asked, p.Wanted)
 	default:
@@ -288,11 +288,11 @@ func (p Pool) sentence() string {
 	}
 }
 
-func are(n int64) string {
+func deleted(n int64) string {
 	if n == 1 {
-		return "1 server is"
+		return "1 server is deleted, and nothing takes its place"
 	}
-	return fmt.Sprintf("%d servers are", n)
+	return fmt.Sprintf("%d servers are deleted, and nothing takes their place", n)
 }
 
 func (p Pool) rolls(name string) string {
@@ -307,15 +307,16 @@ func (p Pool) rolls(name string) string {
 	return out
 }
 
-// warnings are the sentences about servers that are replaced or deleted, and
-// about networks that the edit makes too small.
-func (r Report) warnings() []string {
+// warnings are the sentences about servers that are replaced or deleted, about
+// VLANs that running servers lose, and about networks that the edit makes too small.
+func (r Report) warnings(detached []string) []string {
 	out := []string{}
 	for _, p := range r.Pools {
 		if p.replaces() || p.removes() {
 			out = append(out, p.sentence())
 		}
 	}
+	out = append(out, detached...)
 	for _, n := range r.Networks {
 		if n.After.short() && !n.Before.short() {
 			out = append(out, fmt.Sprintf("network %q has too few addresses: %d, and %d are needed", n.Name, n.After.Total, n.After.Needed))

@@ -8,6 +8,7 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/l2cluster/function-l2cluster/fn/change"
 	"github.com/l2cluster/function-l2cluster/fn/xr"
 )
 
@@ -19,7 +20,8 @@ const maxSteps = 8
 // settle runs the function until nothing moves any more in a world that does
 // what it is asked for: managed resources become as they are desired, and the
 // composite's status is read back. Cluster API stands still, so no machine comes
-// or goes. The last run that was not refused counts.
+// or goes, and what it says of a spec that has changed is known to be of an older
+// one. The last run that was not refused counts.
 func settle(ctx context.Context, fn fnv1.FunctionRunnerServiceServer, in Input) (Output, error) {
 	var last Output
 	for range maxSteps {
@@ -50,14 +52,35 @@ func (o Output) followed(observed []map[string]any) []map[string]any {
 		if status, ok := was["status"]; ok {
 			is["status"] = status
 		}
-		if metadata, ok := was["metadata"].(map[string]any); ok && metadata["generation"] != nil {
-			child(is, "metadata")["generation"] = metadata["generation"]
+		if n, known := generation(was, is); known {
+			child(is, "metadata")["generation"] = n
 		}
 		if _, managed := child(is, "spec")["forProvider"].(map[string]any); managed {
 			manage(is, was)
 		}
 	}
 	return out
+}
+
+// generation of an object when another spec was applied onto it: one more when
+// that changed anything.
+func generation(was, is map[string]any) (n float64, known bool) {
+	metadata, _ := was["metadata"].(map[string]any)
+	switch v := metadata["generation"].(type) {
+	case float64:
+		n = v
+	case int64:
+		n = float64(v)
+	default:
+		return 0, false
+	}
+	only := func(o map[string]any) change.Objects {
+		return change.Objects{"": {"kind": o["kind"], "spec": o["spec"]}}
+	}
+	if len(change.Onto(only(was), only(is))) > 0 {
+		n++
+	}
+	return n, true
 }
 
 // manage does what a provider of managed resources does. A resource that is new
