@@ -26,7 +26,10 @@ func locate(data []byte, cause error) error {
 
 func locateInPool(data json.RawMessage) error {
 	var fields struct {
-		Held, Pending, Used, Released json.RawMessage
+		Held     json.RawMessage `json:"held"`
+		Pending  json.RawMessage `json:"pending"`
+		Used     json.RawMessage `json:"used"`
+		Released json.RawMessage `json:"released"`
 	}
 	if err := json.Unmarshal(data, &fields); err != nil {
 		return fmt.Errorf(": %s is not an object", clipped(data))

@@ -104,7 +104,7 @@ func (r reporter) missing() []string {
 	out := make([]string, 0, len(r.Addresses.Book.Missing))
 	for _, m := range r.Addresses.Book.Missing {
 		machine, _, _ := strings.Cut(m.Key, "/")
-		text := fmt.Sprintf("machine %s has no address on network %s: ", machine, r.networkOf(m.Pool)) + r.refused(machine, m)
+		text := fmt.Sprintf("machine %s has no address on network %s: ", machine, r.networkOf(m.Pool))
 		switch m.Reason {
 		case ipam.Exhausted:
 			text += "every address of the range is taken"
@@ -112,6 +112,8 @@ func (r reporter) missing() []string {
 			text += "the free ones were released too recently; the next one is free at " + m.Until.UTC().Format("15:04:05") + " UTC"
 		case ipam.Unbound:
 			text += "its pool has not bound one yet"
+		case ipam.BoundOutside, ipam.BoundNoHost, ipam.BoundRouter:
+			text += r.refused(machine, m)
 		case ipam.Incomplete:
 			text += "not everything that decides on it could be read"
 		}
@@ -192,20 +194,16 @@ func (r reporter) routed() []string {
 	return out
 }
 
-// refused says which address of an outside pool a machine cannot have, if it
-// bound one.
+// refused says which address an outside pool bound that no machine can have, and
+// why.
 func (r reporter) refused(machine string, m ipam.Missing) string {
 	subnet := subnetOf(m.Pool)
-	var why string
-	switch m.Reason {
-	case ipam.BoundOutside:
-		why = "does not lie in the subnet " + subnet
-	case ipam.BoundNoHost:
+	why := "does not lie in the subnet " + subnet
+	if m.Reason == ipam.BoundNoHost {
 		why = "no machine may have in the subnet " + subnet
-	case ipam.BoundRouter:
+	}
+	if m.Reason == ipam.BoundRouter {
 		why = "is " + routerOf(m.Claim)
-	default:
-		return ""
 	}
 	pool, claim := r.source(machine, m.Pool)
 	return fmt.Sprintf("pool %s bound %s, which %s; %s", pool, m.Refused, why, rebind(claim))

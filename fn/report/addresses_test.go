@@ -27,14 +27,15 @@ func allocated(in report.Input) xr.Condition {
 	return xr.Condition{}
 }
 
-func warning(machine, address string, concern ipam.Concern) ipam.Warning {
-	return ipam.Warning{Key: machine + "/vlan1000.ipv4", Pool: storage, Address: netip.MustParsePrefix(address), Concern: concern}
+// warning about the address of a machine.
+func warning(machine string, concern ipam.Concern) ipam.Warning {
+	return ipam.Warning{Key: machine + "/vlan1000.ipv4", Pool: storage, Address: netip.MustParsePrefix("10.60.10.3/24"), Concern: concern}
 }
 
 func TestAddressesThatStay(t *testing.T) {
-	outside := warning("w", "10.60.10.3/24", ipam.OutOfRange)
+	outside := warning("w", ipam.OutOfRange)
 	const text = "machine w keeps 10.60.10.3 on network storage until it is replaced: the address is outside of the assignment ranges, or excluded"
-	router := warning("w", "10.60.10.3/24", ipam.RouterHasIt)
+	router := warning("w", ipam.RouterHasIt)
 	theirs := router
 	theirs.Claim = "team-b/other"
 	cases := map[string]struct {
@@ -48,7 +49,7 @@ func TestAddressesThatStay(t *testing.T) {
 			want: xr.Condition{Status: xr.True, Reason: "AllocatedWithWarnings", Message: text},
 		},
 		"BoundAnew": {
-			reason: "what a pool does later does not reach the machine", warnings: []ipam.Warning{warning("w", "10.60.10.3/24", ipam.FixedDiffers)},
+			reason: "what a pool does later does not reach the machine", warnings: []ipam.Warning{warning("w", ipam.FixedDiffers)},
 			want: xr.Condition{Status: xr.True, Reason: "AllocatedWithWarnings", Message: "machine w keeps 10.60.10.3 on network storage until it is replaced: its pool has bound another one since"},
 		},
 		"OutOfAShortRange": {
@@ -102,7 +103,7 @@ func TestManyAddressesThatStay(t *testing.T) {
 	for _, concern := range []ipam.Concern{ipam.OutOfRange, ipam.RouterHasIt} {
 		in := healthy(t)
 		for i := range 1000 {
-			in.Addresses.Book.Warnings = append(in.Addresses.Book.Warnings, warning(fmt.Sprintf("w-%03d", i), "10.60.10.3/24", concern))
+			in.Addresses.Book.Warnings = append(in.Addresses.Book.Warnings, warning(fmt.Sprintf("w-%03d", i), concern))
 		}
 		got := allocated(in).Message
 		if !strings.HasSuffix(got, "; and 995 more") || strings.Count(got, "machine w-") != 5 {
