@@ -129,7 +129,7 @@ func (w *World) free(s *spec, p *pool, want want) string {
 		return ""
 	}
 	for host := range lastHostIPv6 + 1 {
-		if n.usable(p, host, want.ipv6) && !w.taken(s.metro, want, host) {
+		if n.usable(p, host, want.ipv6) && !w.taken(s.metro, want, host) && (want.ipv6 || !w.routed(s.metro, want.vxlan, host)) {
 			return address(want.vxlan, host, want.ipv6)
 		}
 	}
@@ -153,6 +153,45 @@ func (w *World) taken(metro string, want want, host int) bool {
 				if strings.HasSuffix(key, "/"+addressKey(want.vxlan, want.ipv6)) && held.GetStringValue() == address(want.vxlan, host, want.ipv6) {
 					return true
 				}
+			}
+		}
+	}
+	return false
+}
+
+// routed says whether any claim has a router with an IPv4 address.
+func (w *World) routed(metro string, vxlan, host int) bool {
+	return slices.ContainsFunc(w.alive(), func(c *Composite) bool {
+		s := c.now().spec
+		n := s.onVLAN(vxlan)
+		return s.metro == metro && n != nil && n.gateway == host
+	})
+}
+
+// besideRouter says whether a machine of a claim has the address of a router: it
+// keeps that until a person replaces it, and until then the claim is not ready.
+func (w *World) besideRouter(c *Composite) bool {
+	s := c.now().spec
+	for _, n := range s.networks {
+		if n.assignment == dhcp {
+			continue
+		}
+		for host := firstHost; host <= lastHostIPv4; host++ {
+			if w.routed(s.metro, n.vxlan, host) && c.holds(n.vxlan, host) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// holds says whether a machine of the claim has an IPv4 address, as its record has
+// it.
+func (c *Composite) holds(vxlan, host int) bool {
+	for _, p := range object(c.now().status, "allocations").GetFields() {
+		for key, held := range object(p.GetStructValue(), "held").GetFields() {
+			if strings.HasSuffix(key, "/"+addressKey(vxlan, false)) && held.GetStringValue() == address(vxlan, host, false) {
+				return true
 			}
 		}
 	}
@@ -326,6 +365,7 @@ func (w *World) judgeReady(c *Composite) {
 		// It has all its machines, and not those that it shall have.
 		complete = complete && !c.held(c.now().spec.pools[i].name)
 	}
+	complete = complete && !w.besideRouter(c)
 	isReady := c.last.GetDesired().GetComposite().GetReady() == fnv1.Ready_READY_TRUE
 	if complete && !isReady {
 		w.violationf("%s has all its machines and is not ready: %s", c, messages(c.now().conditions))
