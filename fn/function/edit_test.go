@@ -215,6 +215,8 @@ func (l *living) join(name, set string) {
 		put(m, "equinixmetal://"+device, "spec", "providerID")
 		if kind == "Machine" {
 			put(m, name, "status", "nodeRef", "name")
+		} else {
+			l.madeAnew(m)
 		}
 		l.machines = append(l.machines, m)
 	}
@@ -286,7 +288,7 @@ func TestRefusedOnRunningCluster(t *testing.T) {
 		"VLAN": {
 			reason: "all servers would be off their network at once",
 			edit:   func(l *living) { l.network(0)["vxlan"] = 1500 },
-			want:   []string{`cannot change the VLAN of network "storage" from 1000 to 1500`, "carries it", "add a network of another name with VLAN 1500"},
+			want:   []string{`cannot change the VLAN of network "storage" from 1000 to 1500`, "carries it", "add a network of another name, with VLAN 1500 and other addresses"},
 		},
 		"Subnet": {
 			reason: "the servers go on using addresses of the old one",

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/l2cluster/function-l2cluster/fn/change"
+	"github.com/l2cluster/function-l2cluster/fn/plan"
 	"github.com/l2cluster/function-l2cluster/fn/render"
 )
 
@@ -32,6 +33,7 @@ type living struct {
 
 const (
 	annotationKey = "crossplane.io/composition-resource-name"
+	clonedFrom    = "cluster.x-k8s.io/cloned-from-name"
 	general       = "pool-general"
 )
 
@@ -264,11 +266,40 @@ func (l *living) set(name string, replicas int) {
 // replaced lets all machines be made anew from what is asked for now: only their
 // names stay.
 func (l *living) replaced() {
-	for _, set := range l.ofKind("MachineSet") {
-		put(set, plain(at(l.observed[general], "spec", "template", "spec")), "spec", "template", "spec")
+	l.remade("general", 2)
+	l.remade(plan.ControlPlanePool, 3)
+}
+
+// remade lets the machines of a pool be made anew.
+func (l *living) remade(pool string, replicas int) {
+	key, template := pool, "machineTemplate"
+	if pool != plan.ControlPlanePool {
+		key, template = "pool-"+pool, "template"
 	}
-	l.progress(general, 2, 2)
-	l.progress("control-plane", 3, 3)
+	maker := l.observed[key]
+	for _, o := range l.machines {
+		inPool := at(o, "metadata", "labels", "l2cluster.io/pool") == pool
+		switch kind := o["kind"]; {
+		case kind == "MachineSet" && pool != plan.ControlPlanePool:
+			put(o, plain(at(maker, "spec", "template", "spec")), "spec", "template", "spec")
+		case kind == "PacketMachine" && inPool:
+			put(o, at(maker, "spec", template, "spec", "infrastructureRef", "name"), "metadata", "annotations", clonedFrom)
+		case kind == "Machine" && inPool:
+			put(o, []any{object{"type": "UpToDate", "status": "True"}}, "status", "conditions")
+		}
+	}
+	l.progress(key, replicas, replicas)
+}
+
+// outdated lets the control plane take in a spec for which it replaces its machines,
+// of which none has been replaced yet.
+func (l *living) outdated() {
+	for _, o := range l.ofKind("Machine") {
+		if at(o, "metadata", "labels", "l2cluster.io/pool") == plan.ControlPlanePool {
+			put(o, []any{object{"type": "UpToDate", "status": "False"}}, "status", "conditions")
+		}
+	}
+	l.progress("control-plane", 3, 0)
 }
 
 // carried out: every port is as it is asked for, and every VLAN exists.
@@ -281,7 +312,11 @@ func (l *living) carriedOut() {
 			o["status"] = object{"conditions": ready, "atProvider": maps.Clone(forProvider)}
 		case "Vlan":
 			id, known := at(o, "status", "atProvider", "id").(string)
-			if !known {
+			switch policies := at(o, "spec", "managementPolicies"); {
+			case known:
+			case cmp.Equal(policies, []any{"Observe"}):
+				id = at(o, "metadata", "annotations", "crossplane.io/external-name").(string)
+			default:
 				id = fmt.Sprintf("00000000-0000-4000-8000-%012v", forProvider["vxlan"])
 			}
 			put(o, id, "metadata", "annotations", "crossplane.io/external-name")

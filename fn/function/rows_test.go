@@ -85,10 +85,9 @@ func networkRows() []row {
 		{field: "spec.networks[].description", effect: nothing, value: "text 1", words: "changed at the VLAN"},
 		{field: "spec.networks[].vxlan", effect: refused, value: 1500.0, words: "while a port carries the VLAN: add a network of another name, and take this one out when the servers are replaced"},
 		{field: "spec.networks[].vlanID", effect: refused, given: func(l *living) {
-			const id = "11111111-2222-4333-8444-555555555555"
-			l.network(0)["vlanID"] = id
+			l.network(0)["vlanID"] = "00000000-0000-4000-8000-000000001000"
 			delete(l.observed, "vlan-1000")
-		}, words: "taking it out is refused: what was adopted is never owned", edit: func(l *living) { delete(l.network(0), "vlanID") }},
+		}, words: "taking it out is refused: what was adopted is never owned; so is another one while a port carries the first", edit: func(l *living) { delete(l.network(0), "vlanID") }},
 		{field: "spec.networks[].ipAddresses", effect: refused, words: "while machines hold addresses of the subnet; another family beside it rolls all on it", edit: func(l *living) {
 			l.merge("{networks: [{ipAddresses: [10.60.99.0/24], gateway: 10.60.99.1}]}")
 			delete(l.network(0), "assignmentRanges")

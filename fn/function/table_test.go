@@ -130,7 +130,7 @@ func (l *living) settle() {
 	for range 2 {
 		l.reconcile()
 		l.carriedOut()
-		l.progress("control-plane", 3, 3)
+		l.remade(plan.ControlPlanePool, 3)
 		l.reconcile()
 		l.replaced()
 		l.carriedOut()
@@ -138,12 +138,25 @@ func (l *living) settle() {
 }
 
 // effect of an edit on a running cluster, in the table's words, as far as an edit
-// of the field can have it.
+// of the field can have it. From the edit to the moment in which the control plane
+// is another one, no port of a server that goes on running changes.
 func (l *living) effect(edit func()) string {
 	l.t.Helper()
 	edit()
 	pools := map[string]change.Effect{}
-	for pass := range 2 {
+	for _, moment := range []struct {
+		when string
+		then func()
+	}{
+		{"edited", l.carriedOut},
+		{"applied", func() {
+			if pools[plan.ControlPlanePool] == change.Rolls {
+				l.outdated()
+			}
+		}},
+		{"taken in", func() { l.remade(plan.ControlPlanePool, 3) }},
+		{"with another control plane", func() {}},
+	} {
 		out := l.run()
 		if message := fatal(out.Response); message != "" {
 			if strings.Contains(message, "make a new claim") {
@@ -156,15 +169,21 @@ func (l *living) effect(edit func()) string {
 			pools[pool] = max(pools[pool], e)
 		}
 		for _, c := range changes {
-			if c.Kind == "Port" && c.Effect == change.Reconfigures && pass == 0 {
-				l.t.Errorf("port %s of a running server changes: %v", c.Name, c.Fields)
+			remade := moment.when == "with another control plane" && strings.Contains(c.Machine, "control-plane")
+			if c.Kind == "Port" && c.Effect == change.Reconfigures && !remade {
+				l.t.Errorf("%s: %s of port %s of a running server: %v", moment.when, c.Action, c.Name, c.Fields)
 			}
 		}
 		l.reconcile()
 		if len(l.machines) > 0 {
-			l.progress("control-plane", 3, 3)
+			moment.then()
 		}
 	}
+	return l.inWords(pools)
+}
+
+// inWords is the worst that happened to each pool, in the table's words.
+func (l *living) inWords(pools map[string]change.Effect) string {
 	cp, workers := pools[plan.ControlPlanePool], pools["general"]
 	switch {
 	case cp == change.Rolls && workers == change.Rolls:

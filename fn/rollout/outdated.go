@@ -19,7 +19,8 @@ func poolsOfSets(machines object.Required) map[string]string {
 	return out
 }
 
-// outdated are the machines in whose place the claim asks for others.
+// outdated are the machines in whose place the claim asks for others, and those of
+// which nobody can tell.
 func (d decision) outdated() map[string]bool {
 	sets := map[string]bool{}
 	for _, v := range d.MachineSets.Items {
@@ -28,11 +29,12 @@ func (d decision) outdated() map[string]bool {
 	}
 	out := map[string]bool{}
 	for _, v := range d.Machines.Items {
-		old := sets[v.String("metadata", "labels", setLabel)]
+		set := v.String("metadata", "labels", setLabel)
+		old, known := sets[set]
 		if isControlPlane(v) {
-			old = d.outdatedControlPlane(v)
+			old, known = d.outdatedControlPlane(v), true
 		}
-		if old {
+		if old || !known && set != "" {
 			out[v.String("metadata", "name")] = true
 		}
 	}
@@ -49,12 +51,12 @@ func (d decision) outdatedSet(pool string, set object.View) bool {
 // outdatedControlPlane asks the control plane, which says of each machine whether
 // it is up to date (the condition UpToDate) and is late with it: until it has
 // taken in its own last change, and as long as that one is not applied, every
-// machine counts as outdated.
+// machine counts as outdated, and so it does while the control plane is not seen.
 func (d decision) outdatedControlPlane(machine object.View) bool {
 	p := d.progress[plan.ControlPlanePool]
 	switch {
 	case !p.exists:
-		return false
+		return true
 	case p.starts || !p.settled:
 		return true
 	case p.upToDate == p.replicas:

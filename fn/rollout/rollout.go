@@ -39,6 +39,9 @@ type Decision struct {
 	// Outdated are the machines in whose place the claim asks for others, by
 	// name. A machine of which that cannot be told is not among them.
 	Outdated map[string]bool
+	// Unsure says that nobody can tell which machines are outdated, so all of them
+	// may be.
+	Unsure bool
 
 	observed map[string]object.View
 }
@@ -161,7 +164,10 @@ func rolled(kind string, seen object.View) map[string]any {
 func Decide(in Input) Decision {
 	d := decide(in)
 	d.setPools = poolsOfSets(in.Machines)
-	return Decision{Holds: d.holds(), Outdated: d.outdated(), observed: in.Cluster.Observed}
+	return Decision{
+		Holds: d.holds(), Outdated: d.outdated(), Unsure: !in.Machines.Fetched || !in.MachineSets.Fetched,
+		observed: in.Cluster.Observed,
+	}
 }
 
 func (d decision) holds() []Hold {
@@ -208,7 +214,7 @@ func (d Decision) Mark(f infra.Facts) infra.Facts {
 	}
 	f.Machines = slices.Clone(f.Machines)
 	for i, m := range f.Machines {
-		f.Machines[i].Outdated, f.Machines[i].Held = d.Outdated[m.Name], held[m.Pool]
+		f.Machines[i].Outdated, f.Machines[i].Held = d.Unsure || d.Outdated[m.Name], held[m.Pool]
 	}
 	return f
 }

@@ -500,23 +500,23 @@ func TestOutdated(t *testing.T) {
 	}{
 		"Rolling": {
 			"sets and the control plane tell old from new", rolling(), but(asIs(), "a", template("t2")),
-			map[string]bool{"cp-old": true, "a-old": true},
+			map[string]bool{"cp-old": true, "a-old": true, "a-unknown": true},
 		},
 		"EditedAgain": {
 			"what is asked for now is not what the newest were made for", rolling(), but(but(asIs(), "a", template("t4")), cp, template("t4")),
-			map[string]bool{"cp-old": true, "cp-new": true, "a-old": true, "a-new": true},
+			map[string]bool{"cp-old": true, "cp-new": true, "a-old": true, "a-new": true, "a-unknown": true},
 		},
 		"TakenBack": {
 			"the old ones are right again, and the new ones are not", rolling(), asIs(),
-			map[string]bool{"cp-old": true, "a-new": true},
+			map[string]bool{"cp-old": true, "a-new": true, "a-unknown": true},
 		},
 		"NotTakenIn": {
 			"the control plane speaks of its old spec", but(rolling(), cp, func(m *maker) { m.late = true }), but(asIs(), "a", template("t2")),
-			map[string]bool{"cp-old": true, "cp-new": true, "a-old": true},
+			map[string]bool{"cp-old": true, "cp-new": true, "a-old": true, "a-unknown": true},
 		},
 		"Done": {
 			"a late condition of a machine counts for nothing when the count is right", but(asIs(), "a", template("t2")), but(asIs(), "a", template("t2")),
-			map[string]bool{"a-old": true},
+			map[string]bool{"a-old": true, "a-unknown": true},
 		},
 	}
 	for name, tc := range cases {
@@ -527,9 +527,43 @@ func TestOutdated(t *testing.T) {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 			f := infra.Facts{Machines: []infra.Machine{{Name: "a-old"}, {Name: "a-unknown"}}}
-			want := infra.Facts{Machines: []infra.Machine{{Name: "a-old", Outdated: tc.want["a-old"]}, {Name: "a-unknown"}}}
+			want := infra.Facts{Machines: []infra.Machine{{Name: "a-old", Outdated: tc.want["a-old"]}, {Name: "a-unknown", Outdated: true}}}
 			if diff := cmp.Diff(want, got.Mark(f)); diff != "" || f.Machines[0].Outdated {
 				t.Errorf("marked in a copy: -want, +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestNobodyCanTell: where a list was not fetched, or the control plane is not
+// seen, any machine may be outdated.
+func TestNobodyCanTell(t *testing.T) {
+	const cp = plan.ControlPlanePool
+	all := world{observed: asIs(), desired: asIs(), total: 100}
+	all.machines = object.Required{Fetched: true, Items: []object.View{machine(t, "cp", cp, "v1.34.2", "", "True"), machine(t, "w", "a", "v1.34.2", "set-1", "True")}}
+	all.sets = object.Required{Fetched: true, Items: []object.View{machineSet(t, "set-1", "t1")}}
+	cases := map[string]struct {
+		change func(*world)
+		want   map[string]bool
+	}{
+		"All":            {func(*world) {}, map[string]bool{}},
+		"NoMachines":     {func(w *world) { w.machines = object.Required{} }, map[string]bool{"cp": true, "w": true}},
+		"NoSets":         {func(w *world) { w.sets = object.Required{} }, map[string]bool{"cp": true, "w": true}},
+		"NoControlPlane": {func(w *world) { w.observed = maps.Clone(w.observed); delete(w.observed, cp) }, map[string]bool{"cp": true}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := all
+			tc.change(&w)
+			got := map[string]bool{}
+			marked := rollout.Decide(w.input(t)).Mark(infra.Facts{Machines: []infra.Machine{{Name: "cp"}, {Name: "w"}}})
+			for _, m := range marked.Machines {
+				if m.Outdated {
+					got[m.Name] = true
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("outdated: -want, +got:\n%s", diff)
 			}
 		})
 	}

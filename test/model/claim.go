@@ -229,6 +229,26 @@ func (s *spec) wants(p *pool) []want {
 	return out
 }
 
+// setup is what a machine's operating system knows when it boots.
+type setup struct {
+	// wants are the addresses that it waits for.
+	wants []want
+	// vlans are the VLAN ids on its ports, by port.
+	vlans map[string][]int
+}
+
+// setup of a pool's machines.
+func (s *spec) setup(p *pool) setup {
+	out := setup{wants: s.wants(p), vlans: map[string][]int{}}
+	for _, pt := range p.ports {
+		out.vlans[pt.name] = []int{}
+		for _, pn := range pt.networks {
+			out.vlans[pt.name] = append(out.vlans[pt.name], s.network(pn.name).vxlan)
+		}
+	}
+	return out
+}
+
 // fields of the spec in the composite.
 func (s *spec) fields(c *Composite) *structpb.Struct {
 	if s.text != nil {

@@ -164,14 +164,14 @@ func (c *cloud) boot(s *server) {
 		c.w.changed()
 	}
 	found := map[string]string{}
-	for _, want := range s.machine.wants {
+	for _, want := range s.machine.setup.wants {
 		key := addressKey(want.vxlan, want.ipv6)
 		if a := s.customData[key]; a != "" {
 			found[key] = a
 		}
 	}
 	switch {
-	case len(found) == len(s.machine.wants):
+	case len(found) == len(s.machine.setup.wants):
 		s.configured = found
 		s.report(1001, "network_configuration_success")
 		c.w.changed()

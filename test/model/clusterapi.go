@@ -156,7 +156,7 @@ func (w *World) stepControlPlane(o *composed, cluster, from string, machines []*
 		w.newMachine(machine{
 			name: o.name + "-" + w.suffix(), cluster: cluster, pool: controlPlanePool, owner: o.owner, from: from, version: text(o.body, "spec", "version"),
 			labels: object(o.body, "spec", "machineTemplate", "metadata", "labels"), controlPlane: true,
-			wants: o.owner.booting[controlPlanePool],
+			setup: o.owner.booting[from], template: infra,
 		})
 	}
 }
@@ -249,7 +249,7 @@ func (w *World) tickSet(ms *machineSet) {
 		}
 		w.newMachine(machine{
 			name: ms.name + "-" + w.suffix(), cluster: ms.cluster, pool: ms.pool, owner: ms.owner, set: ms, version: ms.version,
-			labels: ms.labels, wants: ms.owner.booting[ms.config],
+			labels: ms.labels, setup: ms.owner.booting[ms.config], template: ms.infra,
 		})
 	case len(alive) > ms.replicas:
 		victim := alive[0]

@@ -26,9 +26,9 @@ type Composite struct {
 	deletedWrite int
 	// lists are the required resources as they were read last.
 	lists map[string]*fnv1.Resources
-	// booting is what machines made of a bootstrap template wait for, by the
-	// template's name; the control plane's is under its pool's name.
-	booting map[string][]want
+	// booting is what machines made of a bootstrap template are set up for, by the
+	// template's name; the control plane's is under what they are made from.
+	booting map[string]setup
 	// last response that was not fatal, for those who watch.
 	last *fnv1.RunFunctionResponse
 }
@@ -52,7 +52,7 @@ func (w *World) create(name string, s *spec) *Composite {
 	w.serial++
 	c := &Composite{
 		name: name, namespace: "team-a", uid: w.uuid(), created: w.now,
-		lists: map[string]*fnv1.Resources{}, booting: map[string][]want{},
+		lists: map[string]*fnv1.Resources{}, booting: map[string]setup{},
 	}
 	w.composites = append(w.composites, c)
 	w.write(c, version{spec: s})

@@ -294,20 +294,24 @@ func (w *World) orphan(c *Composite, refs map[string]ref) {
 	}
 }
 
-// remember what machines that are made from an object will wait for.
+// remember what machines that are made from an object will be set up for.
 func (r *run) remember(o *composed) {
 	name := text(o.body, "metadata", "labels", poolLabel)
 	p := r.own.spec.pool(name)
 	if p == nil {
 		return
 	}
+	made := o.name
 	switch o.kind {
 	case "KubeadmConfigTemplate":
-		if _, known := r.c.booting[o.name]; !known {
-			r.c.booting[o.name] = r.own.spec.wants(p)
-		}
 	case "KubeadmControlPlane":
-		r.c.booting[controlPlanePool] = r.own.spec.wants(p)
+		// One that is held stays what it was.
+		made = madeFrom(o.body)
+	default:
+		return
+	}
+	if _, known := r.c.booting[made]; !known {
+		r.c.booting[made] = r.own.spec.setup(p)
 	}
 }
 

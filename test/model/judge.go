@@ -38,8 +38,11 @@ func (r *run) judge() {
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(desired)) {
-		if body := desired[key].GetResource(); text(body, "kind") == "Request" {
+		switch body := desired[key].GetResource(); text(body, "kind") {
+		case "Request":
 			r.judgeDelivery(key, body)
+		case "Port":
+			r.judgePort(key, body)
 		}
 	}
 	r.judgeRecord()
@@ -71,9 +74,27 @@ func (r *run) goesBack() bool {
 	return minorOf(r.own.spec.version) < minorOf(r.c.now().spec.version)
 }
 
+// contradicts says whether no machine is listed while a controller counts some, as
+// it does until it has seen that its last one was deleted.
+func (r *run) contradicts() bool {
+	for _, name := range []string{"machines", "packet-machines"} {
+		list, fetched := r.req.GetRequiredResources()[name]
+		if !fetched || len(list.GetItems()) > 0 {
+			return false
+		}
+	}
+	for _, o := range r.req.GetObserved().GetResources() {
+		kind := text(o.GetResource(), "kind")
+		if (kind == "KubeadmControlPlane" || kind == "MachineDeployment") && number(o.GetResource(), "status", "replicas") > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // judgeRefusal: what is valid is accepted, and what is not is refused.
 func (r *run) judgeRefusal() {
-	broken := r.own.spec.broken
+	broken := r.own.spec.broken || r.contradicts()
 	switch {
 	case r.fatal() && r.goesBack():
 	case r.fatal() && !broken:
@@ -276,6 +297,35 @@ func (r *run) templateStays(seen *structpb.Struct) string {
 		}
 	}
 	return ""
+}
+
+// judgePort: a server's ports are never anything that its operating system was not
+// set up for, and lose nothing that the claim still has a network for.
+func (r *run) judgePort(key string, body *structpb.Struct) {
+	name := text(body, "metadata", "labels", portLabel)
+	i := slices.IndexFunc(r.w.machines, func(m *machine) bool {
+		return m.owner == r.c && m.name == text(body, "metadata", "labels", machineLabel)
+	})
+	if i < 0 {
+		return
+	}
+	known, named := r.w.machines[i].setup.vlans[name]
+	if !named && !at(body, "spec", "forProvider", "bonded").GetBoolValue() {
+		r.violationf("%s leaves its bond, and the machine was not set up for that", key)
+	}
+	asked := texts(body, "spec", "forProvider", "vlanIds")
+	for _, id := range asked {
+		if v := r.w.cloud.vlans[id]; v != nil && !slices.Contains(known, v.vxlan) {
+			r.violationf("%s gets VLAN %d, and the machine was set up for %v", key, v.vxlan, known)
+		}
+	}
+	before := texts(r.req.GetObserved().GetResources()[key].GetResource(), "spec", "forProvider", "vlanIds")
+	for _, id := range before {
+		v := r.w.cloud.vlans[id]
+		if v != nil && !slices.Contains(asked, id) && slices.Contains(known, v.vxlan) && r.own.spec.onVLAN(v.vxlan) != nil {
+			r.violationf("%s loses VLAN %d, which the machine was set up for and the claim has", key, v.vxlan)
+		}
+	}
 }
 
 // judgeDelivery: an address is delivered only when the record that holds it was

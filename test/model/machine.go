@@ -20,7 +20,8 @@ type machine struct {
 	upToDate            *bool       // as the control plane sees it
 	labels              *structpb.Struct
 	controlPlane        bool
-	wants               []want
+	setup               setup
+	template            string // of its PacketMachine
 
 	created  time.Time
 	visible  bool // the Machine exists; its PacketMachine is older
@@ -136,6 +137,7 @@ func (m *machine) read(kind string) *structpb.Struct {
 	}
 	if kind == "PacketMachine" {
 		out["apiVersion"] = packetAPI
+		metadata["annotations"] = fields{"cluster.x-k8s.io/cloned-from-name": m.template}
 		if m.visible {
 			metadata["ownerReferences"] = []fields{{"apiVersion": clusterAPI, "kind": "Machine", "name": m.name}}
 		}

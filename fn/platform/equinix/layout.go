@@ -146,7 +146,7 @@ func (p machinePorts) laidOut() string {
 	if made, known := p.original(); known {
 		return made.word()
 	}
-	if was, exists := p.laidOutFor(); exists && p.machine.Outdated {
+	if was, exists := p.laidOutFor(); exists && was != "" {
 		return was
 	}
 	return p.layout.word()
@@ -169,8 +169,10 @@ func (p machinePorts) madeForOther() bool {
 	if made, known := p.original(); known {
 		return made.word() != p.layout.word()
 	}
-	was, exists := p.laidOutFor()
-	return p.machine.Outdated && (!exists || was != p.layout.word())
+	if was, exists := p.laidOutFor(); exists {
+		return was != "" && was != p.layout.word()
+	}
+	return p.machine.Outdated
 }
 
 // asMade are the steps of a machine that was made for another layout: its ports
