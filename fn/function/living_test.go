@@ -272,23 +272,36 @@ func (l *living) replaced() {
 
 // remade lets the machines of a pool be made anew.
 func (l *living) remade(pool string, replicas int) {
-	key, template := pool, "machineTemplate"
-	if pool != plan.ControlPlanePool {
-		key, template = "pool-"+pool, "template"
-	}
-	maker := l.observed[key]
 	for _, o := range l.machines {
 		inPool := at(o, "metadata", "labels", "l2cluster.io/pool") == pool
 		switch kind := o["kind"]; {
 		case kind == "MachineSet" && pool != plan.ControlPlanePool:
-			put(o, plain(at(maker, "spec", "template", "spec")), "spec", "template", "spec")
+			put(o, plain(at(l.observed[general], "spec", "template", "spec")), "spec", "template", "spec")
 		case kind == "PacketMachine" && inPool:
-			put(o, at(maker, "spec", template, "spec", "infrastructureRef", "name"), "metadata", "annotations", clonedFrom)
+			l.madeAnew(o)
 		case kind == "Machine" && inPool:
 			put(o, []any{object{"type": "UpToDate", "status": "True"}}, "status", "conditions")
 		}
 	}
-	l.progress(key, replicas, replicas)
+	l.progress(makerOf(pool), replicas, replicas)
+}
+
+// madeAnew says of a server that it was made from what is asked for now.
+func (l *living) madeAnew(server object) {
+	pool, _ := at(server, "metadata", "labels", "l2cluster.io/pool").(string)
+	template := "template"
+	if pool == plan.ControlPlanePool {
+		template = "machineTemplate"
+	}
+	put(server, at(l.observed[makerOf(pool)], "spec", template, "spec", "infrastructureRef", "name"), "metadata", "annotations", clonedFrom)
+}
+
+// makerOf the machines of a pool, by key.
+func makerOf(pool string) string {
+	if pool == plan.ControlPlanePool {
+		return pool
+	}
+	return "pool-" + pool
 }
 
 // outdated lets the control plane take in a spec for which it replaces its machines,
