@@ -186,6 +186,7 @@ func down(dir string) error {
 	}
 	for range 400 {
 		if pid(dir) == 0 {
+			say("ended; logs stay in %s", dir)
 			return nil
 		}
 		time.Sleep(100 * time.Millisecond)

@@ -65,8 +65,10 @@ func (p *Process) start() error {
 // again starts it after a while, the longer the more often that was needed.
 func (p *Process) again() {
 	p.mu.Lock()
-	p.restarts++
-	wait := min(time.Second<<min(p.restarts-1, 4), 10*time.Second)
+	if !p.over {
+		p.restarts++
+	}
+	wait := min(time.Second<<min(max(p.restarts-1, 0), 4), 10*time.Second)
 	p.mu.Unlock()
 	time.Sleep(wait)
 	p.mu.Lock()
