@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/l2cluster/function-l2cluster/fn/infra"
+	"github.com/l2cluster/function-l2cluster/fn/keep"
 	"github.com/l2cluster/function-l2cluster/fn/object"
 	"github.com/l2cluster/function-l2cluster/fn/plan"
 	"github.com/l2cluster/function-l2cluster/fn/xr"
@@ -52,6 +53,9 @@ func (r reporter) portsAttached() xr.Condition {
 // them, or their turn has not come. A machine that is to be replaced has those
 // that it was set up for.
 func (r reporter) missingPorts(m infra.Machine) []string {
+	if m.Pool == "" {
+		return []string{fmt.Sprintf("machine %s: nobody knows its pool, so it gets no addresses and no ports; give it the label %s", m.Name, keep.PoolLabel)}
+	}
 	ports := changedPorts(r.pools[m.Pool])
 	if m.Device == "" || m.Outdated || len(ports) == 0 {
 		return nil

@@ -186,6 +186,12 @@ func TestConditions(t *testing.T) {
 			want:   want{xr.ConditionPortsAttached, xr.False, "Waiting", "machine w: the UUIDs of its ports are not known yet"},
 			phase:  "Provisioning",
 		},
+		"PoolUnknown": {
+			reason: "a machine of nobody's pool is not passed over",
+			change: func(in *report.Input) { in.Facts.Machines[1].Pool = "" },
+			want:   want{xr.ConditionPortsAttached, xr.False, "Waiting", "machine w: nobody knows its pool, so it gets no addresses and no ports; give it the label l2cluster.io/pool"},
+			phase:  "Provisioning",
+		},
 		"PortsForgotten": {
 			reason: "a port that is composed is known, whatever the status has lost",
 			change: func(in *report.Input) { in.Facts.Machines[1].Ports = nil },

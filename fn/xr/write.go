@@ -9,6 +9,7 @@ import (
 	"time"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -125,9 +126,31 @@ func Write(rsp *fnv1.RunFunctionResponse, s Snapshot, o Outcome) error {
 	if err := writeComposite(rsp, o); err != nil {
 		return err
 	}
+	if size := proto.Size(rsp); size > largeResponse {
+		o = o.warned(fmt.Sprintf("the response has %d MiB, and many gRPC clients take at most 4: split the cluster before it grows further, "+
+			"or put fewer networks on its machines", size>>20))
+	}
 	setConditions(rsp, o.Conditions)
 	rsp.Results = append(rsp.GetResults(), results(s.Conditions, o)...)
 	return nil
+}
+
+// largeResponse is the size in bytes from which a response says that it is large. A
+// client of gRPC takes 4 MiB unless it is told otherwise:
+// https://pkg.go.dev/google.golang.org/grpc#MaxCallRecvMsgSize.
+const largeResponse = 3 << 20
+
+// warned is the outcome with a warning more.
+func (o Outcome) warned(text string) Outcome {
+	o.Warnings = append(slices.Clone(o.Warnings), text)
+	o.Conditions = slices.Clone(o.Conditions)
+	for i, c := range o.Conditions {
+		if c.Type == ConditionInputValid && c.Status == True {
+			o.Conditions[i].Reason = "ValidWithWarnings"
+			o.Conditions[i].Message = strings.Join(o.Warnings, "; ")
+		}
+	}
+	return o
 }
 
 // results are events, so they tell what changed and nothing else: Crossplane

@@ -2,6 +2,7 @@ package xr_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -161,6 +162,33 @@ func TestFail(t *testing.T) {
 			}
 			if got := rsp.GetConditions()[0]; got.GetReason() != tc.reason || got.GetTarget() != fnv1.Target_TARGET_COMPOSITE_AND_CLAIM {
 				t.Errorf("want reason %q on composite and claim, got %v", tc.reason, got)
+			}
+		})
+	}
+}
+
+// TestLargeResponse: who grows into the limits of messages is told before.
+func TestLargeResponse(t *testing.T) {
+	cases := map[string]struct {
+		bytes  int
+		reason string
+	}{"Small": {3<<20 - 1<<10, "Valid"}, "Large": {3<<20 + 1, "ValidWithWarnings"}}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			rsp := xr.Respond(&fnv1.RunFunctionRequest{}, time.Minute)
+			err := xr.Write(rsp, xr.Snapshot{}, xr.Outcome{
+				Objects:    []object.Object{{Key: "large", Body: map[string]any{"text": strings.Repeat("x", tc.bytes)}}},
+				Conditions: []xr.Condition{{Type: xr.ConditionInputValid, Status: xr.True, Reason: "Valid"}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := rsp.GetConditions()[0]
+			if got.GetReason() != tc.reason || (len(rsp.GetResults()) > 0) != (tc.reason != "Valid") {
+				t.Errorf("got %v and results %v, want reason %s", got, rsp.GetResults(), tc.reason)
+			}
+			if tc.reason != "Valid" && !strings.Contains(got.GetMessage(), "the response has 3 MiB") {
+				t.Errorf("got message %q", got.GetMessage())
 			}
 		})
 	}

@@ -23,9 +23,11 @@ import (
 // packetMachines is the name of the requirement for the cluster's servers.
 const packetMachines = "packet-machines"
 
-// Labels that machines carry.
+// Labels that machines carry:
+// https://cluster-api.sigs.k8s.io/reference/api/labels-and-annotations.
 const (
 	clusterLabel      = "cluster.x-k8s.io/cluster-name"
+	deploymentLabel   = "cluster.x-k8s.io/deployment-name"
 	controlPlaneLabel = "cluster.x-k8s.io/control-plane"
 )
 
@@ -68,7 +70,7 @@ func (Platform) Facts(ctx context.Context, s infra.Sources) (infra.Facts, error)
 	}
 	out := infra.Facts{
 		MachinesKnown: servers.Fetched && machines.Fetched,
-		Machines:      machinesOf(servers.Items, machines.Items),
+		Machines:      machinesOf(servers.Items, machines.Items, deploymentPools(s.Cluster.Observed)),
 		Delivered:     deliveredOf(s.Cluster.Observed),
 	}
 	var warnings []string
@@ -99,20 +101,31 @@ func machinesListed(c infra.Cluster, servers, machines object.Required) error {
 	return nil
 }
 
+// deploymentPools are the pools of machine deployments by name.
+func deploymentPools(observed map[string]object.View) map[string]string {
+	out := map[string]string{}
+	for _, v := range observed {
+		if v.String("kind") == "MachineDeployment" {
+			out[v.String("metadata", "name")] = v.String("metadata", "labels", keep.PoolLabel)
+		}
+	}
+	return out
+}
+
 // machinesOf joins what the infrastructure provider and Cluster API know. A
-// machine exists as long as either has it.
-func machinesOf(servers, machines []object.View) []infra.Machine {
+// machine exists as long as either has it. Deployments are their pools by name.
+func machinesOf(servers, machines []object.View, deployments map[string]string) []infra.Machine {
 	byName := map[string]infra.Machine{}
 	for _, v := range machines {
 		m := infra.Machine{Name: v.String("metadata", "name")}
 		m.Joined = v.String("status", "nodeRef", "name") != ""
-		byName[m.Name] = withView(m, v)
+		byName[m.Name] = withView(m, v, deployments)
 	}
 	for _, v := range servers {
 		name := machineOf(v)
 		m := byName[name]
 		m.Name, m.Template = name, v.String("metadata", "annotations", clonedFrom)
-		byName[name] = withView(m, v)
+		byName[name] = withView(m, v, deployments)
 	}
 	delete(byName, "")
 	return slices.SortedFunc(maps.Values(byName), func(a, b infra.Machine) int { return cmp.Compare(a.Name, b.Name) })
@@ -128,14 +141,18 @@ func machineOf(server object.View) string {
 	return server.String("metadata", "name")
 }
 
-// withView adds what a Machine or PacketMachine says of the machine.
-func withView(m infra.Machine, v object.View) infra.Machine {
+// withView adds what a Machine or PacketMachine says of the machine. Where its own
+// label for the pool was lost, Cluster API's still names its deployment.
+func withView(m infra.Machine, v object.View, deployments map[string]string) infra.Machine {
 	m.Deleting = m.Deleting || v.Has("metadata", "deletionTimestamp")
 	if m.Device == "" {
 		m.Device = deviceOf(v.String("spec", "providerID"))
 	}
 	if m.Pool == "" {
 		m.Pool = v.String("metadata", "labels", keep.PoolLabel)
+	}
+	if m.Pool == "" {
+		m.Pool = deployments[v.String("metadata", "labels", deploymentLabel)]
 	}
 	if m.Pool == "" && v.Has("metadata", "labels", controlPlaneLabel) {
 		m.Pool = plan.ControlPlanePool

@@ -86,6 +86,14 @@ func TestFacts(t *testing.T) {
 			machines: fetched(capiMachine("cp", "", map[string]any{controlPlaneLabel: ""})), servers: fetched(),
 			want: infra.Facts{MachinesKnown: true, Machines: []infra.Machine{{Name: "cp", Pool: "control-plane"}}},
 		},
+		"LabelLost": {
+			reason:  "Without our label Cluster API's own names the deployment.",
+			servers: fetched(), machines: fetched(capiMachine("m1", "", map[string]any{deploymentLabel: "edge-general"}), capiMachine("m2", "", nil)),
+			observed: map[string]object.View{"pool-general": view{"kind": "MachineDeployment", "metadata": map[string]any{
+				"name": "edge-general", "labels": map[string]any{"l2cluster.io/pool": "general"},
+			}}},
+			want: infra.Facts{MachinesKnown: true, Machines: []infra.Machine{{Name: "m1", Pool: "general"}, {Name: "m2"}}},
+		},
 		"Leaving": {
 			reason:  "A machine on its way out exists, as long as anything has it.",
 			servers: fetched(leaving), machines: fetched(),
@@ -148,6 +156,81 @@ func TestFacts(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s\nFacts(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestMachinesListed: lists without machines are believed only where nobody counts
+// any.
+func TestMachinesListed(t *testing.T) {
+	counts := func(kind string, n int64) map[string]object.View {
+		return map[string]object.View{"it": view{"kind": kind, "metadata": map[string]any{"name": "it"}, "status": map[string]any{"replicas": n}}}
+	}
+	cases := map[string]struct {
+		reason            string
+		servers, machines object.Required
+		observed          map[string]object.View
+		refused           bool
+	}{
+		"ControlPlane": {"a control plane counts its machines", fetched(), fetched(), counts("KubeadmControlPlane", 3), true},
+		"Deployment":   {"so does a deployment", fetched(), fetched(), counts("MachineDeployment", 1), true},
+		"None":         {"nobody counts any", fetched(), fetched(), counts("KubeadmControlPlane", 0), false},
+		"NotFetched":   {"what was not fetched is no list", object.Required{}, fetched(), counts("KubeadmControlPlane", 3), false},
+		"One":          {"one list is enough", fetched(packetMachine("m1", "")), fetched(), counts("KubeadmControlPlane", 3), false},
+		"Others":       {"a cluster's status counts nothing", fetched(), fetched(), counts("Cluster", 3), false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := clusterOf(t, baseClaim, "")
+			c.Observed = tc.observed
+			_, err := Platform{}.Facts(t.Context(), infra.Sources{
+				Cluster: c, Status: view{}, Required: map[string]object.Required{packetMachines: tc.servers, infra.CAPIMachines: tc.machines},
+			})
+			if (err != nil) != tc.refused {
+				t.Errorf("%s: got %v, want refused: %t", tc.reason, err, tc.refused)
+			}
+		})
+	}
+}
+
+// TestOutage: what could not be asked is not verified because a node has joined,
+// and a failure that was read is not forgotten.
+func TestOutage(t *testing.T) {
+	c := newCloud(t)
+	failedOnce := view{"machines": []any{map[string]any{"name": "m1", "network": "Failed", "message": "no carrier"}}}
+	cases := map[string]struct {
+		reason string
+		away   bool
+		token  string
+		status view
+		want   infra.NetworkState
+	}{
+		"Asked":        {"a server that says nothing of its end, and whose node has joined, lost its report", false, token, view{}, infra.NetworkVerified},
+		"Away":         {"nobody could ask", true, token, view{}, infra.NetworkUnknown},
+		"AwayFailed":   {"nobody could ask again", true, token, failedOnce, infra.NetworkFailed},
+		"NoToken":      {"nobody can ever ask", false, "", view{}, infra.NetworkVerified},
+		"NoTokenFails": {"a node that joined is all that can be known", false, "", failedOnce, infra.NetworkVerified},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if tc.away {
+				defer c.Inject(metal.Fault{Status: http.StatusInternalServerError})()
+			}
+			cluster := clusterOf(t, baseClaim, "equinix: {apiURL: '"+c.URL()+"', callTimeout: 200ms, totalTimeout: 1s}")
+			got, err := Platform{}.Facts(t.Context(), infra.Sources{
+				Cluster: cluster, Status: tc.status,
+				Credentials: map[string]map[string][]byte{"metal": {"auth_token": []byte(tc.token)}},
+				Required: map[string]object.Required{
+					packetMachines:     fetched(packetMachine("m1", "equinixmetal://"+c.device)),
+					infra.CAPIMachines: fetched(capiMachine("m1", "m1", map[string]any{"l2cluster.io/pool": "general"})),
+				},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Machines[0].Network != tc.want || (len(got.Unheard) > 0) != tc.away {
+				t.Errorf("%s: got %v, unheard %q; want %v", tc.reason, got.Machines[0].Network, got.Unheard, tc.want)
 			}
 		})
 	}
