@@ -92,10 +92,8 @@ func networkRows() []row {
 			l.merge("{networks: [{ipAddresses: [10.60.99.0/24], gateway: 10.60.99.1}]}")
 			delete(l.network(0), "assignmentRanges")
 		}},
-		{field: "spec.networks[].assignment", effect: rollsAll, words: "servers keep the addresses that they have until they are replaced", edit: func(l *living) {
-			l.network(0)["assignment"] = "none"
-			delete(l.network(0), "assignmentRanges")
-		}},
+		{field: "spec.networks[].assignment", effect: nothing, variants: assignments("cluster-api", "ipam"), words: "between `cluster-api` and `ipam`: whoever has an address keeps it, and machines to come get theirs from the new source; after a change to `ipam` machines that run have claims too, whose addresses they do not use"},
+		{field: "spec.networks[].assignment", effect: rollsAll, variants: otherAssignments(), words: "from and to `dhcp` and `none`; servers keep the addresses that they have until they are replaced"},
 		{field: "spec.networks[].assignmentRanges", effect: nothing, value: []any{"10.60.10.2-10.60.10.60"}, words: "counts for machines to come; whoever has an address outside keeps it"},
 		{field: "spec.networks[].exclude", effect: nothing, value: []any{"10.60.10.3"}, words: "as for assignmentRanges"},
 		{field: "spec.networks[].gateway", effect: nothing, value: "10.60.10.250", words: "with `sourceRouting`, or with `defaultRoute` on servers in pure layer 2, it rolls all on it"},
@@ -116,6 +114,42 @@ func networkRows() []row {
 		}},
 		{field: "spec.networks[].metalGateway.privateSubnetSize", effect: nothing, given: given("{networks: [{metalGateway: {privateSubnetSize: 8}}]}"), value: 16.0, words: "as for vrf"},
 	}
+}
+
+// assigned gives a network's addresses in another way.
+func assigned(how string) func(*living) {
+	return func(l *living) {
+		n := l.network(0)
+		for _, name := range []string{"poolRef", "assignmentRanges", "gateway"} {
+			delete(n, name)
+		}
+		n["assignment"] = how
+		if how == "ipam" {
+			n["poolRef"] = object{"apiGroup": "ipam.cluster.x-k8s.io", "kind": "InClusterIPPool", "name": "lease"}
+		}
+	}
+}
+
+// assignments are the edits from each way to each other one.
+func assignments(ways ...string) map[string]variant {
+	out := map[string]variant{}
+	for _, from := range ways {
+		for _, to := range ways {
+			if from != to {
+				out[from+" to "+to] = variant{given: assigned(from), edit: assigned(to)}
+			}
+		}
+	}
+	return out
+}
+
+// otherAssignments are those that machines must be set up for.
+func otherAssignments() map[string]variant {
+	out := assignments("cluster-api", "ipam", "dhcp", "none")
+	for name := range assignments("cluster-api", "ipam") {
+		delete(out, name)
+	}
+	return out
 }
 
 func numberRows() []row {
