@@ -90,11 +90,11 @@ func (l layout) text() (string, error) {
 // word for how the ports are, short enough for a label. It leaves out which VLANs
 // are vital: that changes no port.
 func (l layout) word() string {
-	out := ""
+	var out strings.Builder
 	for _, p := range l {
-		out += fmt.Sprintln(p.Name, p.Bonded, p.Layer2, p.VLANs, p.Native)
+		fmt.Fprintln(&out, p.Name, p.Bonded, p.Layer2, p.VLANs, p.Native)
 	}
-	return object.Hash(out)
+	return object.Hash(out.String())
 }
 
 // pure says whether servers have nothing but their VLANs: no bond carries

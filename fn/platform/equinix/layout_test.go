@@ -115,12 +115,12 @@ func TestPortsOfOutdatedMachine(t *testing.T) {
 		machine infra.Machine
 		want    map[string]portState
 	}{
-		"Goes":    {"What the claim has no network for is detached.", textOf(t, both), has("bond0", bond), infra.Machine{}, asks("bond0", left)},
-		"Held":    {"A pool that is held keeps everything.", textOf(t, both), has("bond0", bond), infra.Machine{Held: true}, asks("bond0", bond)},
-		"NodeIP":  {"A node without its own address is lost.", textOf(t, layout{{Name: "bond0", Bonded: true, VLANs: []int32{1000, 1001}, Vital: []int32{1001}}}), has("bond0", bond), infra.Machine{}, asks("bond0", bond)},
-		"Layer2":  {"In pure layer 2 a server has nothing else.", textOf(t, layout{{Name: "bond0", Bonded: true, Layer2: true, VLANs: []int32{1000, 1001}}}), has("bond0", portState{bonded: true, layer2: true, vlans: []string{stays, goes}}), infra.Machine{}, asks("bond0", portState{bonded: true, layer2: true, vlans: []string{stays, goes}})},
+		"Goes":    {"What the claim has no network for is detached.", textOf(t, both), hasBond(bond), infra.Machine{}, asks("bond0", left)},
+		"Held":    {"A pool that is held keeps everything.", textOf(t, both), hasBond(bond), infra.Machine{Held: true}, asks("bond0", bond)},
+		"NodeIP":  {"A node without its own address is lost.", textOf(t, layout{{Name: "bond0", Bonded: true, VLANs: []int32{1000, 1001}, Vital: []int32{1001}}}), hasBond(bond), infra.Machine{}, asks("bond0", bond)},
+		"Layer2":  {"In pure layer 2 a server has nothing else.", textOf(t, layout{{Name: "bond0", Bonded: true, Layer2: true, VLANs: []int32{1000, 1001}}}), hasBond(portState{bonded: true, layer2: true, vlans: []string{stays, goes}}), infra.Machine{}, asks("bond0", portState{bonded: true, layer2: true, vlans: []string{stays, goes}})},
 		"Members": {"Nor has one whose bond is dissolved.", textOf(t, layout{{Name: "bond0", Layer2: true}, {Name: "eth0", VLANs: []int32{1001}}}), map[string]observedPort{"bond0": {asked: portState{layer2: true}}, "eth0": {asked: portState{vlans: []string{goes}}}}, infra.Machine{}, map[string]portState{"bond0": {layer2: true}, "eth0": {vlans: []string{goes}}}},
-		"Unknown": {"Ports tell by themselves that a bond is in layer 2.", "", has("bond0", portState{bonded: true, layer2: true, vlans: []string{goes}}), infra.Machine{Outdated: true}, asks("bond0", portState{bonded: true, layer2: true, vlans: []string{goes}})},
+		"Unknown": {"Ports tell by themselves that a bond is in layer 2.", "", hasBond(portState{bonded: true, layer2: true, vlans: []string{goes}}), infra.Machine{Outdated: true}, asks("bond0", portState{bonded: true, layer2: true, vlans: []string{goes}})},
 		"NoPorts": {"A server that was made without VLANs stays without.", "[]", nil, infra.Machine{Network: infra.NetworkVerified, Joined: true}, map[string]portState{}},
 		"NoPortsUnknown": {
 			"What a server without ports was made for may be anything.", "", nil,
@@ -165,8 +165,8 @@ func textOf(t *testing.T, l layout) string {
 	return text
 }
 
-func has(port string, asked portState) map[string]observedPort {
-	return map[string]observedPort{port: {asked: asked, is: &asked, ready: true}}
+func hasBond(asked portState) map[string]observedPort {
+	return map[string]observedPort{"bond0": {asked: asked, is: &asked, ready: true}}
 }
 
 func asks(port string, state portState) map[string]portState {
