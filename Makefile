@@ -100,6 +100,11 @@ test-boot-quick: ## Boot the three most important of them, once each.
 # are built, for half an hour or more.
 E2E := go test -count 1 -v
 
+.PHONY: e2e-programs
+e2e-programs: ## Build the programs that it runs; those that are built already are kept.
+	@for p in etcd kubernetes crossplane cluster-api-core cluster-api-bootstrap cluster-api-control-plane \
+		workload-clusters capp provider-http ipam-in-cluster; do echo "== $$p"; test/tools/tool $$p; done
+
 .PHONY: test-e2e-smoke
 test-e2e-smoke: ## Apply one claim to a whole control plane, and delete it.
 	cd test/e2e && $(E2E) -timeout 90m -run '^TestSmoke$$' .
