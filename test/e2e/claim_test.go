@@ -214,10 +214,34 @@ func (c *claim) devices() []metalv1.Device { return serversOf(c.cluster()) }
 func (c *claim) complete(machines int) error {
 	cluster := c.cluster()
 	devices := serversOf(cluster)
+	if len(devices) > machines && c.ready() == nil {
+		c.forgotten()
+	}
 	if len(devices) != machines {
 		return stack.NotYet("there are %d servers, not %d", len(devices), machines)
 	}
 	return c.whole(cluster, devices)
+}
+
+// forgotten servers of a ready cluster are deleted, as their owner would have to.
+// CAPP v0.9.0 makes a second server for a machine when it has not read back yet
+// that it made one: it looks for it among the first ten of the project only.
+func (c *claim) forgotten() {
+	c.t.Helper()
+	known := map[string]bool{}
+	for _, m := range c.serversOnRecord() {
+		id, _, _ := unstructured.NestedString(m.Object, "spec", "providerID")
+		known[strings.TrimPrefix(id, "equinixmetal://")] = true
+	}
+	for _, d := range c.devices() {
+		if known[d.GetId()] {
+			continue
+		}
+		c.t.Logf("CAPP made server %s of %q and forgot it: custom data %v", d.GetId(), d.GetHostname(), d.GetCustomdata())
+		if _, err := here.Cloud.Client().DevicesApi.DeleteDevice(c.t.Context(), d.GetId()).Execute(); err != nil {
+			c.t.Error(err)
+		}
+	}
 }
 
 // delete the claim and wait until nothing is left of it anywhere.
