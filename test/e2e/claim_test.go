@@ -230,8 +230,7 @@ func (c *claim) forgotten() {
 	c.t.Helper()
 	known := map[string]bool{}
 	for _, m := range c.serversOnRecord() {
-		id, _, _ := unstructured.NestedString(m.Object, "spec", "providerID")
-		known[strings.TrimPrefix(id, "equinixmetal://")] = true
+		known[serverID(m)] = true
 	}
 	for _, d := range c.devices() {
 		if known[d.GetId()] {

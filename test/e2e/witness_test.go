@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -151,13 +152,19 @@ func isTrue(ctx context.Context, o *stack.Object) error {
 		return nil
 	}
 	devices := slices.DeleteFunc(serversOf(cluster), func(d metalv1.Device) bool {
-		i := slices.IndexFunc(machines, func(m stack.Object) bool { return m.GetName() == d.GetHostname() })
+		i := slices.IndexFunc(machines, func(m stack.Object) bool { return serverID(m) == d.GetId() })
 		return i < 0 || machines[i].GetDeletionTimestamp() != nil
 	})
 	if len(devices) < w.machines() {
 		return stack.NotYet("there are %d servers of %d", len(devices), w.machines())
 	}
 	return w.whole(cluster, devices)
+}
+
+// serverID of a Machine, or empty.
+func serverID(machine stack.Object) string {
+	id, _, _ := unstructured.NestedString(machine.Object, "spec", "providerID")
+	return strings.TrimPrefix(id, "equinixmetal://")
 }
 
 // namespaceOf what a claim or composite asks for.
