@@ -20,9 +20,9 @@ import (
 const (
 	record    = "testdata/machines.yaml"
 	changelog = "../../CHANGELOG.md"
-	recordTop = `# What the machines of the examples are made from, by example and pool. Machines
-# are replaced when it changes, also by an upgrade of the function: write into
-# CHANGELOG.md which ones roll and why, with the digest that the test tells, and
+	recordTop = `# What the machines of the examples, and of edits of them, are made from, by pool.
+# Machines are replaced when it changes, also by an upgrade of the function: write
+# into CHANGELOG.md which ones roll and why, with the digest that the test tells, and
 # then run go test ./fn/function -run TestUpgradeRollsNothingUnsaid -update.
 `
 )
@@ -34,6 +34,11 @@ func TestUpgradeRollsNothingUnsaid(t *testing.T) {
 	got := map[string]map[string]string{}
 	for name, in := range upgrades(t) {
 		got[name] = madeFrom(t, desired(t, run(t, in)))
+	}
+	for name, o := range others() {
+		if isDefault := strings.HasPrefix(name, "ifupdown, "); !isDefault && cmp.Equal(got[name], got[o.example]) {
+			t.Errorf("%s is nothing but the example %s", name, o.example)
+		}
 	}
 	b, err := yaml.Marshal(got)
 	if err != nil {
@@ -61,7 +66,49 @@ func TestUpgradeRollsNothingUnsaid(t *testing.T) {
 	}
 }
 
-// upgrades are the examples as claims, and the states of the story as they are.
+// more networks than the smallest example has.
+const more = "{networks: [{}, {name: backup, vxlan: 1001, ipAddresses: [10.60.20.0/24]}, {name: media, vxlan: 1002, ipAddresses: [10.60.30.0/24]}]}"
+
+// others are what no example has: by name, the claim that it is an edit of, and what
+// is edited, the claim's fields beside the function's input.
+func others() map[string]struct{ example, edit string } {
+	type other = struct{ example, edit string }
+	out := map[string]other{
+		"EMLB":             {"example", "{vipManager: EMLB}"},
+		"kube-vip":         {"example", "{vipManager: KUBE_VIP}"},
+		"AddOn":            {"example", "{input: {equinix: {cloudController: {delivery: AddOn}}}}"},
+		"kube-vip, AddOn":  {"example", "{vipManager: KUBE_VIP, input: {equinix: {cloudController: {delivery: AddOn}}}}"},
+		"no controller":    {"example", noCloudController},
+		"packages present": {"example", "{input: {bootstrap: {nodePackages: Image}}}"},
+		"IPv6":             {"layer2", `{networks: [{ipAddresses: ["fd00:60::/64"], assignmentRanges: ["fd00:60::10-fd00:60::99"], gateway: "fd00:60::1"}]}`},
+		"dual stack": {"layer2", `{networks: [{ipAddresses: [192.0.2.0/24, "fd00:60::/64"],
+			assignmentRanges: [192.0.2.10-192.0.2.99, "fd00:60::10-fd00:60::99"], gatewayIPv6: "fd00:60::1"}]}`},
+		"node address": {"example", `{vipManager: KUBE_VIP, input: {equinix: {cloudController: {kind: None}}},
+			controlPlane: {ports: [{networks: [{nodeIP: true}]}]}, workers: [{ports: [{networks: [{nodeIP: true}]}]}]}`},
+		"four ports in two bonds": {"example", more + "\n---\n{workers: [{ports: [{}, {name: bond1, networks: [{name: backup}]}]}]}"},
+		"second bond in layer 2":  {"example", more + "\n---\n{workers: [{ports: [{}, {name: bond1, layer2: true, networks: [{name: backup}]}]}]}"},
+		"four ports": {"example", more + `
+---
+{workers: [{ports: [{}, {name: eth1, bonded: false, networks: [{name: backup}]}, {name: eth3, bonded: false, networks: [{name: media}]}]}]}`},
+		"native": {"example", more + `
+---
+{controlPlane: {ports: [{}, {name: eth1, bonded: false, nativeNetwork: backup, networks: [{name: backup}, {name: media}]}]}}`},
+		"source routing": {"example", "{networks: [{sourceRouting: true, mtu: 9000, interfaceName: disks}]}"},
+	}
+	for _, backend := range []string{"ifupdown", "netplan", "networkd", "networkmanager"} {
+		for _, example := range []string{"byo-vlan", "example", "hybrid", "layer2", "vrf"} {
+			out[backend+", "+example] = other{example, "{input: {network: {backends: [{osPrefix: ubuntu, name: " + backend + "}]}}}"}
+		}
+		for _, name := range []string{"dual stack", "four ports", "four ports in two bonds", "IPv6", "native", "node address", "second bond in layer 2", "source routing"} {
+			o := out[name]
+			out[backend+", "+name] = other{o.example, o.edit + "\n---\n{input: {network: {backends: [{osPrefix: ubuntu, name: " + backend + "}]}}}"}
+		}
+	}
+	return out
+}
+
+// upgrades are the examples as claims, edits of them, and the states of the story as
+// they are.
 func upgrades(t *testing.T) map[string]render.Input {
 	t.Helper()
 	composition := documents(t, "../../example/composition.yaml")[0]
@@ -72,6 +119,15 @@ func upgrades(t *testing.T) map[string]render.Input {
 	}
 	for _, path := range append(claims, "../../example/claim.yaml") {
 		out[filepath.Base(filepath.Dir(path))] = render.Input{Composite: documents(t, path)[0], Composition: composition}
+	}
+	for name, o := range others() {
+		claim, edited := out[o.example].Composite, documents(t, "../../example/composition.yaml")[0]
+		l := &living{t: t, composite: plain(claim).(object)}
+		l.input = at(edited, "spec", "pipeline").([]any)[0].(object)["input"].(object)
+		for _, part := range strings.Split(o.edit, "\n---\n") {
+			l.merge(part)
+		}
+		out[name] = render.Input{Composite: l.composite, Composition: edited}
 	}
 	states, err := filepath.Glob("../../example/story/observed-*.yaml")
 	if err != nil || len(states) == 0 {
