@@ -124,7 +124,7 @@ func upgrades(t *testing.T) map[string]render.Input {
 		claim, edited := out[o.example].Composite, documents(t, "../../example/composition.yaml")[0]
 		l := &living{t: t, composite: plain(claim).(object)}
 		l.input = at(edited, "spec", "pipeline").([]any)[0].(object)["input"].(object)
-		for _, part := range strings.Split(o.edit, "\n---\n") {
+		for part := range strings.SplitSeq(o.edit, "\n---\n") {
 			l.merge(part)
 		}
 		out[name] = render.Input{Composite: l.composite, Composition: edited}

@@ -151,7 +151,7 @@ func (o Output) printObjects(t table) {
 	type count struct{ created, existing, deleted int }
 	counts := map[string]count{}
 	for key, r := range desired {
-		kind := r.GetResource().GetFields()["kind"].GetStringValue()
+		kind := r.GetResource().GetFields()[kindField].GetStringValue()
 		c := counts[kind]
 		if _, ok := observed[key]; ok {
 			c.existing++
@@ -162,7 +162,7 @@ func (o Output) printObjects(t table) {
 	}
 	for key, r := range observed {
 		if _, ok := desired[key]; !ok {
-			kind := r.GetResource().GetFields()["kind"].GetStringValue()
+			kind := r.GetResource().GetFields()[kindField].GetStringValue()
 			c := counts[kind]
 			c.deleted++
 			counts[kind] = c

@@ -85,7 +85,7 @@ func (o Output) composedObject(key string, body map[string]any) map[string]any {
 		labels[name] = text(composite, "labels", name)
 	}
 	metadata["ownerReferences"] = []any{map[string]any{
-		"apiVersion": o.Composite["apiVersion"], "kind": o.Composite["kind"],
+		"apiVersion": o.Composite["apiVersion"], kindField: o.Composite[kindField],
 		nameField: composite[nameField], "uid": composite["uid"],
 		"controller": true, "blockOwnerDeletion": true,
 	}}
@@ -126,7 +126,7 @@ func (o Output) composite() map[string]any {
 	status["claimConditionTypes"] = o.claimConditionTypes()
 	status["conditions"] = o.conditions()
 	return map[string]any{
-		"apiVersion": o.Composite["apiVersion"], "kind": o.Composite["kind"],
+		"apiVersion": o.Composite["apiVersion"], kindField: o.Composite[kindField],
 		"metadata": map[string]any{nameField: text(o.Composite, "metadata", nameField)},
 		"spec":     map[string]any{"resourceRefs": o.resourceRefs()},
 		"status":   status,
@@ -146,7 +146,7 @@ func (o Output) claimConditionTypes() []any {
 func (o Output) resourceRefs() []any {
 	refs := []any{}
 	for _, d := range o.composed() {
-		ref := map[string]any{"apiVersion": d["apiVersion"], "kind": d["kind"], nameField: text(d, "metadata", nameField)}
+		ref := map[string]any{"apiVersion": d["apiVersion"], kindField: d[kindField], nameField: text(d, "metadata", nameField)}
 		if namespace := text(d, "metadata", "namespace"); namespace != "" {
 			ref["namespace"] = namespace
 		}
@@ -154,7 +154,7 @@ func (o Output) resourceRefs() []any {
 	}
 	sortKey := func(ref any) string {
 		r, _ := ref.(map[string]any)
-		return text(r, "apiVersion") + text(r, "kind") + text(r, nameField) + text(r, "namespace")
+		return text(r, "apiVersion") + text(r, kindField) + text(r, nameField) + text(r, "namespace")
 	}
 	slices.SortStableFunc(refs, func(a, b any) int { return strings.Compare(sortKey(a), sortKey(b)) })
 	return refs

@@ -85,8 +85,11 @@ func (o Output) Fatal() bool {
 	return false
 }
 
-// nameField is where objects and references have their names.
-const nameField = "name"
+// Where objects and references have their kinds and names.
+const (
+	kindField = "kind"
+	nameField = "name"
+)
 
 // Labels and annotations of Crossplane.
 const (
@@ -101,7 +104,7 @@ const (
 // Crossplane draws by chance; here they follow from the claim, so that a preview
 // is the same every time. It returns an error for anything else.
 func Composite(o map[string]any) (map[string]any, error) {
-	switch kind, _ := o["kind"].(string); kind {
+	switch kind, _ := o[kindField].(string); kind {
 	case spec.CompositeKind:
 		return complete(o), nil
 	case spec.ClaimKind:
@@ -122,10 +125,10 @@ func fromClaim(claim map[string]any) map[string]any {
 		out = map[string]any{}
 	}
 	out["claimRef"] = map[string]any{
-		"apiVersion": claim["apiVersion"], "kind": claim["kind"], nameField: name, "namespace": namespace,
+		"apiVersion": claim["apiVersion"], kindField: claim[kindField], nameField: name, "namespace": namespace,
 	}
 	composite := map[string]any{
-		"apiVersion": claim["apiVersion"], "kind": spec.CompositeKind,
+		"apiVersion": claim["apiVersion"], kindField: spec.CompositeKind,
 		"metadata": map[string]any{
 			nameField: name + "-" + object.Hash(namespace + "/" + name)[:5],
 			"labels":  map[string]any{labelClaimName: name, labelClaimNamespace: namespace},
@@ -157,7 +160,7 @@ func complete(o map[string]any) map[string]any {
 	}
 	metadata["labels"] = labels
 	if _, ok := metadata["uid"]; !ok {
-		metadata["uid"] = uid(text(o, "apiVersion"), text(o, "kind"), text(o, "metadata", "namespace"), text(o, "metadata", nameField))
+		metadata["uid"] = uid(text(o, "apiVersion"), text(o, kindField), text(o, "metadata", "namespace"), text(o, "metadata", nameField))
 	}
 	out["metadata"] = metadata
 	return out
@@ -191,7 +194,7 @@ func request(composite map[string]any, in Input) (*fnv1.RunFunctionRequest, erro
 	for _, o := range in.Observed {
 		key := text(o, "metadata", "annotations", annotationKey)
 		if key == "" {
-			return nil, fmt.Errorf("cannot use observed %s %q: it has no annotation %s", text(o, "kind"), text(o, "metadata", nameField), annotationKey)
+			return nil, fmt.Errorf("cannot use observed %s %q: it has no annotation %s", text(o, kindField), text(o, "metadata", nameField), annotationKey)
 		}
 		s, err := structpb.NewStruct(o)
 		if err != nil {
@@ -294,7 +297,7 @@ func fetch(asked *fnv1.Requirements, given []map[string]any) (map[string]*fnv1.R
 }
 
 func selects(s *fnv1.ResourceSelector, o map[string]any) bool {
-	if text(o, "apiVersion") != s.GetApiVersion() || text(o, "kind") != s.GetKind() {
+	if text(o, "apiVersion") != s.GetApiVersion() || text(o, kindField) != s.GetKind() {
 		return false
 	}
 	if s.Namespace != nil && text(o, "metadata", "namespace") != s.GetNamespace() {

@@ -75,7 +75,7 @@ func generation(was, is map[string]any) (n float64, known bool) {
 		return 0, false
 	}
 	only := func(o map[string]any) change.Objects {
-		return change.Objects{"": {"kind": o["kind"], "spec": o["spec"]}}
+		return change.Objects{"": {kindField: o[kindField], "spec": o["spec"]}}
 	}
 	if len(change.Onto(only(was), only(is))) > 0 {
 		n++
@@ -88,7 +88,7 @@ func generation(was, is map[string]any) (n float64, known bool) {
 func manage(is, was map[string]any) {
 	id := text(was, "status", "atProvider", "id")
 	if id == "" {
-		id = fmt.Sprintf("<ID of %s %s>", text(is, "kind"), text(is, "metadata", nameField))
+		id = fmt.Sprintf("<ID of %s %s>", text(is, kindField), text(is, "metadata", nameField))
 	}
 	outside := maps.Clone(child(child(is, "spec"), "forProvider"))
 	outside["id"] = id

@@ -19,7 +19,7 @@ func (o Output) userData(input *v1beta1.Input) map[string]string {
 	for _, r := range o.Response.GetDesired().GetResources() {
 		v := xr.ViewOf(r.GetResource())
 		pool := v.String("metadata", "labels", keep.PoolLabel)
-		switch v.String("kind") {
+		switch v.String(kindField) {
 		case "KubeadmControlPlane":
 			out[pool] = within(configSize(v.At("spec", "kubeadmConfigSpec")) - custom)
 		case "KubeadmConfigTemplate":
