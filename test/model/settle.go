@@ -231,7 +231,8 @@ func (w *World) leftover(c *Composite, o *composed) string {
 		}
 	case "PacketMachineTemplate", "KubeadmConfigTemplate":
 		name := text(o.body, "metadata", "labels", poolLabel)
-		if p := s.pool(name); p == nil || w.rolledOut(c, p) && !w.refersTo(c, o) {
+		// What a pool that is held is to have in the end may be there already.
+		if p := s.pool(name); p == nil || w.rolledOut(c, p) && !c.held(name) && !w.refersTo(c, o) {
 			return "nothing refers to it"
 		}
 	case "MachineDeployment":
