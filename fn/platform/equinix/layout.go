@@ -107,6 +107,13 @@ func (l layout) vital(vxlan int32) bool {
 	return slices.ContainsFunc(l, func(p laidPort) bool { return slices.Contains(p.Vital, vxlan) })
 }
 
+// seen says whether the UUIDs of all its VLANs are known.
+func (l layout) seen(ids map[int32]string) bool {
+	return !slices.ContainsFunc(l, func(p laidPort) bool {
+		return slices.ContainsFunc(p.VLANs, func(vxlan int32) bool { return ids[vxlan] == "" })
+	})
+}
+
 // want is how ports should be, as far as the VLANs' UUIDs are known.
 func (l layout) want(ids map[int32]string) map[string]portState {
 	out := make(map[string]portState, len(l))
@@ -182,7 +189,7 @@ func (p machinePorts) madeForOther() bool {
 func (p machinePorts) asMade(have map[string]observedPort) []step {
 	made, known := p.original()
 	mayGo := p.mayGo(made, have)
-	if !known || hasAll(have, made) {
+	if !known || hasAll(have, made) || len(p.vlans) < len(p.c.Spec.Networks) {
 		out := make([]step, 0, len(have))
 		for _, port := range slices.Sorted(maps.Keys(have)) {
 			out = append(out, step{port: port, state: have[port].without(isBond(port), mayGo)})
@@ -191,9 +198,15 @@ func (p machinePorts) asMade(have map[string]observedPort) []step {
 	}
 	want := made.want(p.vxlans)
 	for name, state := range want {
+		// What a port carries may be a VLAN that is not seen now.
+		state.vlans = union(state.vlans, have[name].asked.vlans)
 		want[name] = *observedPort{asked: state}.without(isBond(name), mayGo)
 	}
 	return p.transition(want, have).steps()
+}
+
+func union(a, b []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
 }
 
 func hasAll(have map[string]observedPort, made layout) bool {
@@ -204,8 +217,8 @@ func hasAll(have map[string]observedPort, made layout) bool {
 }
 
 // mayGo says which VLANs may be taken from a machine that was made for another
-// layout, by UUID. None may while its pool is held as it is, or where it has
-// nothing but its VLANs.
+// layout, by UUID. None may while its pool is held as it is, where it has nothing
+// but its VLANs, or as long as not every network of the claim is known by its VLAN.
 func (p machinePorts) mayGo(made layout, have map[string]observedPort) func(id string) bool {
 	kept := map[string]bool{}
 	for _, id := range p.vlans {
@@ -216,7 +229,7 @@ func (p machinePorts) mayGo(made layout, have map[string]observedPort) func(id s
 			kept[id] = true
 		}
 	}
-	all := p.machine.Held || made.pure()
+	all := p.machine.Held || made.pure() || len(p.vlans) < len(p.c.Spec.Networks) || !made.seen(p.vxlans)
 	for name, port := range have {
 		all = all || isBond(name) && (port.asked.layer2 || port.is != nil && port.is.layer2)
 	}

@@ -114,26 +114,40 @@ func TestPortsOfOutdatedMachine(t *testing.T) {
 		have    map[string]observedPort
 		machine infra.Machine
 		want    map[string]portState
+		// unseen says that a network's VLAN is not observed.
+		unseen bool
 	}{
-		"Goes":    {"What the claim has no network for is detached.", textOf(t, both), hasBond(bond), infra.Machine{}, asks("bond0", left)},
-		"Held":    {"A pool that is held keeps everything.", textOf(t, both), hasBond(bond), infra.Machine{Held: true}, asks("bond0", bond)},
-		"NodeIP":  {"A node without its own address is lost.", textOf(t, layout{{Name: "bond0", Bonded: true, VLANs: []int32{1000, 1001}, Vital: []int32{1001}}}), hasBond(bond), infra.Machine{}, asks("bond0", bond)},
-		"Layer2":  {"In pure layer 2 a server has nothing else.", textOf(t, layout{{Name: "bond0", Bonded: true, Layer2: true, VLANs: []int32{1000, 1001}}}), hasBond(portState{bonded: true, layer2: true, vlans: []string{stays, goes}}), infra.Machine{}, asks("bond0", portState{bonded: true, layer2: true, vlans: []string{stays, goes}})},
-		"Members": {"Nor has one whose bond is dissolved.", textOf(t, layout{{Name: "bond0", Layer2: true}, {Name: "eth0", VLANs: []int32{1001}}}), map[string]observedPort{"bond0": {asked: portState{layer2: true}}, "eth0": {asked: portState{vlans: []string{goes}}}}, infra.Machine{}, map[string]portState{"bond0": {layer2: true}, "eth0": {vlans: []string{goes}}}},
-		"Unknown": {"Ports tell by themselves that a bond is in layer 2.", "", hasBond(portState{bonded: true, layer2: true, vlans: []string{goes}}), infra.Machine{Outdated: true}, asks("bond0", portState{bonded: true, layer2: true, vlans: []string{goes}})},
-		"NoPorts": {"A server that was made without VLANs stays without.", "[]", nil, infra.Machine{Network: infra.NetworkVerified, Joined: true}, map[string]portState{}},
+		"Goes":    {"What the claim has no network for is detached.", textOf(t, both), hasBond(bond), infra.Machine{}, asks("bond0", left), false},
+		"Unseen":  {"A VLAN that is not seen may be any.", textOf(t, both), hasBond(bond), infra.Machine{}, asks("bond0", bond), true},
+		"Held":    {"A pool that is held keeps everything.", textOf(t, both), hasBond(bond), infra.Machine{Held: true}, asks("bond0", bond), false},
+		"NodeIP":  {"A node without its own address is lost.", textOf(t, layout{{Name: "bond0", Bonded: true, VLANs: []int32{1000, 1001}, Vital: []int32{1001}}}), hasBond(bond), infra.Machine{}, asks("bond0", bond), false},
+		"Layer2":  {"In pure layer 2 a server has nothing else.", textOf(t, layout{{Name: "bond0", Bonded: true, Layer2: true, VLANs: []int32{1000, 1001}}}), hasBond(portState{bonded: true, layer2: true, vlans: []string{stays, goes}}), infra.Machine{}, asks("bond0", portState{bonded: true, layer2: true, vlans: []string{stays, goes}}), false},
+		"Members": {"Nor has one whose bond is dissolved.", textOf(t, layout{{Name: "bond0", Layer2: true}, {Name: "eth0", VLANs: []int32{1001}}}), map[string]observedPort{"bond0": {asked: portState{layer2: true}}, "eth0": {asked: portState{vlans: []string{goes}}}}, infra.Machine{}, map[string]portState{"bond0": {layer2: true}, "eth0": {vlans: []string{goes}}}, false},
+		"Unknown": {"Ports tell by themselves that a bond is in layer 2.", "", hasBond(portState{bonded: true, layer2: true, vlans: []string{goes}}), infra.Machine{Outdated: true}, asks("bond0", portState{bonded: true, layer2: true, vlans: []string{goes}}), false},
+		"NoPorts": {"A server that was made without VLANs stays without.", "[]", nil, infra.Machine{Network: infra.NetworkVerified, Joined: true}, map[string]portState{}, false},
 		"NoPortsUnknown": {
 			"What a server without ports was made for may be anything.", "", nil,
-			infra.Machine{Outdated: true, Network: infra.NetworkVerified, Joined: true}, map[string]portState{},
+			infra.Machine{Outdated: true, Network: infra.NetworkVerified, Joined: true}, map[string]portState{}, false,
 		},
-		"Booting":  {"A server that has not got its VLANs yet gets those that it was set up for.", textOf(t, both), nil, infra.Machine{}, asks("bond0", left)},
-		"Released": {"Also outside the bond, when its network is verified.", textOf(t, onEth1), nil, infra.Machine{Network: infra.NetworkVerified}, asks("eth1", portState{vlans: []string{stays}})},
-		"Early":    {"And not before.", textOf(t, onEth1), nil, infra.Machine{}, map[string]portState{}},
+		"Half": {
+			"A port that is there keeps what it carries while the other one is made, also a VLAN that is not seen.",
+			textOf(t, layout{{Name: "bond0", Bonded: true, VLANs: []int32{1002}}, {Name: "eth1", VLANs: []int32{1000}}}),
+			hasBond(portState{bonded: true, vlans: []string{"unseen"}}), infra.Machine{Network: infra.NetworkVerified},
+			map[string]portState{"bond0": {bonded: true, vlans: []string{"unseen"}}, "eth1": {vlans: []string{stays}}}, false,
+		},
+		"Booting":  {"A server that has not got its VLANs yet gets those that it was set up for.", textOf(t, both), nil, infra.Machine{}, asks("bond0", left), false},
+		"Released": {"Also outside the bond, when its network is verified.", textOf(t, onEth1), nil, infra.Machine{Network: infra.NetworkVerified}, asks("eth1", portState{vlans: []string{stays}}), false},
+		"Early":    {"And not before.", textOf(t, onEth1), nil, infra.Machine{}, map[string]portState{}, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			tc.machine.Template = "old"
+			networks := []spec.Network{{Name: "storage", VXLAN: 1000}}
+			if tc.unseen {
+				networks = append(networks, spec.Network{Name: "new", VXLAN: 1001})
+			}
 			p := machinePorts{
+				c:       infra.Cluster{Spec: &spec.Spec{Networks: networks}},
 				machine: &tc.machine, vlans: map[string]string{"storage": stays}, vxlans: map[int32]string{1000: stays, 1001: goes},
 				pool:     plan.Pool{Ports: []plan.Port{{Name: "eth2", Networks: []string{"storage"}}}},
 				layout:   layout{{Name: "eth2", VLANs: []int32{1000}}},
