@@ -350,9 +350,11 @@ func addressSpans(changes []metal.Change) []metal.Span {
 			continue
 		}
 		now := map[string]bool{}
-		var custom map[string]map[string]string
+		var custom struct {
+			Ours map[string]string `json:"l2cluster"`
+		}
 		if json.Unmarshal([]byte(ch.After), &custom) == nil {
-			for key, address := range custom["l2cluster"] {
+			for key, address := range custom.Ours {
 				now[key+" "+address] = true
 			}
 		}

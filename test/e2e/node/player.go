@@ -193,12 +193,20 @@ func (m machine) addresses(ctx context.Context, base string, c network) (map[str
 			return err
 		}
 		var metadata struct {
-			CustomData map[string]map[string]string `json:"customdata"`
+			CustomData map[string]json.RawMessage `json:"customdata"`
 		}
 		if err := json.Unmarshal(raw, &metadata); err != nil {
 			return fmt.Errorf("cannot read metadata: %w", err)
 		}
-		found = metadata.CustomData[c.CustomDataKey]
+		// Other keys are other people's.
+		ours := metadata.CustomData[c.CustomDataKey]
+		if ours == nil {
+			return c.complete(nil)
+		}
+		found = nil
+		if err := json.Unmarshal(ours, &found); err != nil {
+			return fmt.Errorf("cannot read addresses: %w", err)
+		}
 		return c.complete(found)
 	})
 	return found, err
