@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/equinix/equinix-sdk-go/services/metalv1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/l2cluster/function-l2cluster/test/e2e/stack"
@@ -76,6 +77,7 @@ func TestOutage(t *testing.T) {
 	c.apply()
 	c.becomesReady(3)
 	before := c.addressesNow()
+	c.theirs()
 
 	c.worker(0)["replicas"] = int64(4)
 	c.apply()
@@ -97,8 +99,41 @@ func TestOutage(t *testing.T) {
 	c.settles(5)
 	t.Logf("programs that ended and were started again, since the stack was: %v", here.Restarts())
 	c.same(before)
+	c.untouched(before)
 	c.sound()
 	c.accepted(false)
 	c.delete()
 	c.accepted(true)
+}
+
+// theirs is what somebody else keeps in the custom data of the claim's servers.
+const theirs = "theirs"
+
+func (c *claim) theirs() {
+	c.t.Helper()
+	for _, d := range c.devices() {
+		data := d.GetCustomdata()
+		data[theirs] = "kept"
+		call := here.Cloud.Client().DevicesApi.UpdateDevice(c.t.Context(), d.GetId())
+		if _, _, err := call.DeviceUpdateInput(metalv1.DeviceUpdateInput{Customdata: data}).Execute(); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+}
+
+// untouched fails the test if custom data have anything but addresses and what
+// somebody else wrote, or if that is missing on the servers that had it.
+func (c *claim) untouched(before map[string]string) {
+	c.t.Helper()
+	for _, d := range c.devices() {
+		data := d.GetCustomdata()
+		if _, had := before[d.GetHostname()]; had && data[theirs] != "kept" {
+			c.t.Errorf("somebody else's custom data of %q are gone: %v", d.GetHostname(), data)
+		}
+		for key := range data {
+			if key != theirs && key != "l2cluster" {
+				c.t.Errorf("custom data of %q have %q: %v", d.GetHostname(), key, data[key])
+			}
+		}
+	}
 }
