@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/l2cluster/function-l2cluster/fn/infra"
-	"github.com/l2cluster/function-l2cluster/fn/keep"
 	"github.com/l2cluster/function-l2cluster/fn/object"
 	"github.com/l2cluster/function-l2cluster/fn/plan"
 	"github.com/l2cluster/function-l2cluster/fn/xr"
@@ -54,7 +53,7 @@ func (r reporter) portsAttached() xr.Condition {
 // that it was set up for.
 func (r reporter) missingPorts(m infra.Machine) []string {
 	if m.Pool == "" {
-		return []string{fmt.Sprintf("machine %s: nobody knows its pool, so it gets no addresses and no ports; give it the label %s", m.Name, keep.PoolLabel)}
+		return []string{fmt.Sprintf("machine %s: nobody knows its pool, so it gets no addresses and no ports; give it the label l2cluster.io/pool", m.Name)}
 	}
 	ports := changedPorts(r.pools[m.Pool])
 	if m.Device == "" || m.Outdated || len(ports) == 0 {

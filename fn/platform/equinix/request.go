@@ -21,8 +21,12 @@ const requestKind = "Request"
 const (
 	customDataURL = `.payload.baseUrl + "/customdata"`
 	serverURL     = `.payload.baseUrl`
-	// customDataBody keeps what others wrote into the custom data.
-	customDataBody  = `{customdata: ((.response.body // {}) + .payload.body)}`
+	// customDataBody keeps what others wrote into the custom data. An answer that is
+	// no success says nothing of them, and provider-http would write its body back
+	// as if it did; an error ends the update, and the next good answer mends it.
+	customDataBody = `if (.response.statusCode // 0) >= 200 and (.response.statusCode // 0) < 300 ` +
+		`then {customdata: ((.response.body // {}) + .payload.body)} ` +
+		`else error("the custom data could not be read") end`
 	customDataCheck = `.response.body.` + node.CustomDataKey + ` == .payload.body.` + node.CustomDataKey
 )
 
