@@ -1,6 +1,7 @@
 package boot_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -38,7 +39,7 @@ func TestWire(t *testing.T) {
 			for i, m := range machines {
 				wait.Go(func() {
 					// The other one may boot more slowly.
-					ping := fmt.Sprintf("shell for n in $(seq 60); do ping -c 1 -W 5 10.60.10.%d && break; sleep 5; done", 3-i)
+					ping := fmt.Sprintf("shell for n in $(seq 60); do ping -c 1 -W 5 10.60.10.%d && break; sleep 5; done", 2-i)
 					if err := m.Boot(t.Context(), 2*limit, ping, "sleep 60"); err != nil {
 						t.Error(err)
 					}
@@ -112,7 +113,8 @@ func capture(t *testing.T, namespace string) func() string {
 
 func run(t *testing.T, name string, args ...string) {
 	t.Helper()
-	if out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput(); err != nil {
+	// Cleaning up comes after the test's own context.
+	if out, err := exec.CommandContext(context.WithoutCancel(t.Context()), name, args...).CombinedOutput(); err != nil {
 		t.Errorf("%s %v: %v: %s", name, args, err, out)
 	}
 }
