@@ -157,7 +157,7 @@ func (m machine) clusterAPI(cluster string) map[string]any {
 func (m machine) providerID() string { return "equinixmetal://" + id("device"+m.name) }
 
 // packet is the PacketMachine.
-func (m machine) packet(cluster string) map[string]any {
+func (m machine) packet(cluster, from string) map[string]any {
 	obj := map[string]any{
 		"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "PacketMachine",
 		"metadata": metadata(m.name, m.labels(cluster), owner("cluster.x-k8s.io/v1beta2", "Machine", m.name)),
@@ -171,16 +171,19 @@ func (m machine) packet(cluster string) map[string]any {
 	}
 	meta := obj["metadata"].(map[string]any)
 	meta["ownerReferences"].([]any)[0].(map[string]any)["name"] = m.name
+	meta["annotations"] = map[string]any{
+		"cluster.x-k8s.io/cloned-from-name": from, "cluster.x-k8s.io/cloned-from-groupkind": "PacketMachineTemplate.infrastructure.cluster.x-k8s.io",
+	}
 	meta["managedFields"] = managed(obj)
 	return obj
 }
 
-func machineSet(cluster string, replicas int) map[string]any {
+func machineSet(cluster string, replicas int, template map[string]any) map[string]any {
 	m := machine{pool: "general"}
 	return map[string]any{
 		"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineSet",
 		"metadata": metadata(cluster+"-general-7c9fd", m.labels(cluster), owner("cluster.x-k8s.io/v1beta2", "MachineDeployment", cluster+"-general")),
-		"spec":     map[string]any{"clusterName": cluster, "replicas": replicas},
+		"spec":     map[string]any{"clusterName": cluster, "replicas": replicas, "template": template},
 		"status":   map[string]any{"replicas": replicas, "readyReplicas": replicas, "upToDateReplicas": replicas, "availableReplicas": replicas, "observedGeneration": 1},
 	}
 }

@@ -121,6 +121,33 @@ func resource(obj map[string]any) (*fnv1.Resource, error) {
 	return &fnv1.Resource{Resource: s}, err
 }
 
+// template of the machines that a pool's deployment or control plane makes, or nil
+// before there is one.
+func (w *world) template(pool string) map[string]any {
+	for _, o := range w.observed {
+		labels, _ := o["metadata"].(map[string]any)["labels"].(map[string]any)
+		spec, _ := o["spec"].(map[string]any)
+		if labels["l2cluster.io/pool"] != pool {
+			continue
+		}
+		for kind, field := range map[string]string{"MachineDeployment": "template", "KubeadmControlPlane": "machineTemplate"} {
+			if o["kind"] == kind {
+				template, _ := spec[field].(map[string]any)
+				return template
+			}
+		}
+	}
+	return nil
+}
+
+// madeFrom is the name of the template that a machine was made from.
+func (w *world) madeFrom(m machine) string {
+	spec, _ := w.template(m.pool)["spec"].(map[string]any)
+	ref, _ := spec["infrastructureRef"].(map[string]any)
+	name, _ := ref["name"].(string)
+	return name
+}
+
 // find what the function asks for.
 func (w *world) find(kind string) []map[string]any {
 	var out []map[string]any
@@ -131,10 +158,10 @@ func (w *world) find(kind string) []map[string]any {
 		}
 	case "PacketMachine":
 		for _, m := range w.machines {
-			out = append(out, m.packet(w.clusters))
+			out = append(out, m.packet(w.clusters, w.madeFrom(m)))
 		}
 	case "MachineSet":
-		out = append(out, machineSet(w.clusters, len(w.machines)))
+		out = append(out, machineSet(w.clusters, len(w.machines), w.template("general")))
 	case "XL2Cluster":
 		out = append(out, w.composite)
 	case "Secret":
