@@ -12,7 +12,7 @@ OUT ?= _output
 ARCH ?= $(shell go env GOARCH)
 # Time for each target of `make fuzz`, and for the one that drives the whole
 # function.
-FUZZTIME ?= 20s
+FUZZTIME ?= 15s
 FUZZTIME_FUNCTION ?= 60s
 # Seeds of the model of the world, each of which runs in a process of its own, and
 # the steps that each takes, a million in all. They are fixed, so that a suite that
