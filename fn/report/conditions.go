@@ -14,14 +14,6 @@ import (
 // reasonWaiting is the reason of what is on its way.
 const reasonWaiting = "Waiting"
 
-func (r reporter) inputValid() xr.Condition {
-	c := xr.Condition{Type: xr.ConditionInputValid, Status: xr.True, Reason: "Valid"}
-	if len(r.Warnings) > 0 {
-		c.Reason, c.Message = "ValidWithWarnings", strings.Join(r.Warnings, "; ")
-	}
-	return c
-}
-
 func (r reporter) networksReady() xr.Condition {
 	c := xr.Condition{Type: xr.ConditionNetworksReady, Status: xr.True, Reason: "Ready"}
 	if waiting := r.waiting(object.PartNetworks); len(waiting) > 0 {

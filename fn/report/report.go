@@ -60,7 +60,7 @@ func Report(in Input) xr.Outcome {
 		r.objects[o.Key] = o
 	}
 	conditions := []xr.Condition{
-		r.inputValid(), r.networksReady(), r.addressesAllocated(),
+		xr.InputValid(in.Warnings), r.networksReady(), r.addressesAllocated(),
 		r.portsAttached(), r.nodesVerified(), r.clusterAvailable(),
 	}
 	return xr.Outcome{

@@ -37,7 +37,7 @@ type Decision struct {
 	// Those that have begun go on.
 	Holds []Hold
 	// Outdated are the machines in whose place the claim asks for others, by
-	// name. A machine of which that cannot be told is not among them.
+	// name, and those of which that cannot be told.
 	Outdated map[string]bool
 	// Unsure says that nobody can tell which machines are outdated, so all of them
 	// may be.

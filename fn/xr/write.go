@@ -146,11 +146,20 @@ func (o Outcome) warned(text string) Outcome {
 	o.Conditions = slices.Clone(o.Conditions)
 	for i, c := range o.Conditions {
 		if c.Type == ConditionInputValid && c.Status == True {
-			o.Conditions[i].Reason = "ValidWithWarnings"
-			o.Conditions[i].Message = strings.Join(o.Warnings, "; ")
+			o.Conditions[i] = InputValid(o.Warnings)
 		}
 	}
 	return o
+}
+
+// InputValid is the condition of a claim and an input that can be used, with what
+// their users should know.
+func InputValid(warnings []string) Condition {
+	c := Condition{Type: ConditionInputValid, Status: True, Reason: "Valid"}
+	if len(warnings) > 0 {
+		c.Reason, c.Message = "ValidWithWarnings", strings.Join(warnings, "; ")
+	}
+	return c
 }
 
 // results are events, so they tell what changed and nothing else: Crossplane

@@ -65,13 +65,14 @@ func (Platform) Requirements(cluster, namespace string) map[string]object.Select
 // that cannot be.
 func (Platform) Facts(ctx context.Context, s infra.Sources) (infra.Facts, error) {
 	servers, machines := s.Required[packetMachines], s.Required[infra.CAPIMachines]
-	if err := errors.Join(projectStays(s.Cluster), vlansStay(s), machinesListed(s.Cluster, servers, machines)); err != nil {
+	delivered := deliveredOf(s.Cluster.Observed)
+	if err := errors.Join(projectStays(s.Cluster), vlansStay(s, delivered), machinesListed(s.Cluster, servers, machines)); err != nil {
 		return infra.Facts{}, err
 	}
 	out := infra.Facts{
 		MachinesKnown: servers.Fetched && machines.Fetched,
 		Machines:      machinesOf(servers.Items, machines.Items, deploymentPools(s.Cluster.Observed)),
-		Delivered:     deliveredOf(s.Cluster.Observed),
+		Delivered:     delivered,
 	}
 	var warnings []string
 	out.VLANs, warnings = vlansOf(s.Cluster)
@@ -199,8 +200,8 @@ func vlansOf(c infra.Cluster) (map[string]string, []string) {
 // vlansStay refuses another VLAN id for what is on the ports of machines: Vlan
 // objects have no network's name, so the old one would go, and every machine
 // would be off its network at once, since what is new is set up only on others.
-func vlansStay(s infra.Sources) error {
-	for _, moved := range append(movedByName(s), movedByAddress(s)...) {
+func vlansStay(s infra.Sources, delivered map[string]map[string]string) error {
+	for _, moved := range append(movedByName(s), movedByAddress(s.Cluster, delivered)...) {
 		if port := carrier(s.Cluster.Observed, moved.id); port != "" {
 			return fmt.Errorf("cannot change the VLAN of %s from %d to %d: port %q carries it, and its machine would be off the network at once; "+
 				"put %d back and add a network of another name, with VLAN %d and other addresses, which replaces the machines, and take this one out when they are",
@@ -239,9 +240,9 @@ func movedByName(s infra.Sources) []moved {
 // movedByAddress are addresses that machines were sent for a VLAN that no network
 // has any more, and that are in a network of another VLAN now, whatever its name
 // is and whatever the status has forgotten.
-func movedByAddress(s infra.Sources) []moved {
-	used, had := vxlansOf(s.Cluster.Spec.Networks), map[netip.Addr]int64{}
-	for _, addresses := range deliveredOf(s.Cluster.Observed) {
+func movedByAddress(c infra.Cluster, delivered map[string]map[string]string) []moved {
+	used, had := vxlansOf(c.Spec.Networks), map[netip.Addr]int64{}
+	for _, addresses := range delivered {
 		for key, text := range addresses {
 			vxlan, ours := plan.VLANOfAddressKey(key)
 			address, err := netip.ParsePrefix(text)
@@ -252,8 +253,8 @@ func movedByAddress(s infra.Sources) []moved {
 	}
 	var out []moved
 	for _, address := range slices.SortedFunc(maps.Keys(had), netip.Addr.Compare) {
-		vlan, exists := s.Cluster.Observed[fmt.Sprintf("vlan-%d", had[address])]
-		n, elsewhere := networkOf(s.Cluster.Spec.Networks, address)
+		vlan, exists := c.Observed[fmt.Sprintf("vlan-%d", had[address])]
+		n, elsewhere := networkOf(c.Spec.Networks, address)
 		if exists && elsewhere {
 			out = append(out, moved{
 				what: fmt.Sprintf("address %s, now of network %q,", address, n.Name),

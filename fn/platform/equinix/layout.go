@@ -97,6 +97,15 @@ func (l layout) word() string {
 	return object.Hash(out.String())
 }
 
+// laid is a layout with its word, of which many machines have the same.
+type laid struct {
+	layout
+
+	word string
+}
+
+func lay(l layout) laid { return laid{layout: l, word: l.word()} }
+
 // pure says whether servers have nothing but their VLANs: no bond carries
 // addresses of the platform.
 func (l layout) pure() bool {
@@ -132,16 +141,20 @@ func (l layout) want(ids map[int32]string) map[string]portState {
 
 // original is what a machine's server was set up for, if that is known: it stands
 // on the template that it was made from, which is kept as long as the machine.
-func (p machinePorts) original() (layout, bool) {
-	return parseLayout(p.layouts[p.machine.Template])
+func (p machinePorts) original() (laid, bool) {
+	made, known := p.layouts[p.machine.Template]
+	return made, known
 }
 
-// templateLayouts are the texts of layouts by the name of the machine template.
-func templateLayouts(observed map[string]object.View) map[string]string {
-	out := map[string]string{}
+// templateLayouts are the layouts by the name of the machine template.
+func templateLayouts(observed map[string]object.View) map[string]laid {
+	out := map[string]laid{}
 	for _, v := range observed {
-		if v.String("kind") == templateKind {
-			out[v.String("metadata", "name")] = v.String("metadata", "annotations", layoutAnnotation)
+		if v.String("kind") != templateKind {
+			continue
+		}
+		if l, ok := parseLayout(v.String("metadata", "annotations", layoutAnnotation)); ok {
+			out[v.String("metadata", "name")] = lay(l)
 		}
 	}
 	return out
@@ -151,12 +164,12 @@ func templateLayouts(observed map[string]object.View) map[string]string {
 // pool's, unless the machine was set up for another one.
 func (p machinePorts) laidOut() string {
 	if made, known := p.original(); known {
-		return made.word()
+		return made.word
 	}
 	if was, exists := p.laidOutFor(); exists && was != "" {
 		return was
 	}
-	return p.layout.word()
+	return p.layout.word
 }
 
 // laidOutFor is the layout that the ports which exist are for, if there are any.
@@ -174,10 +187,10 @@ func (p machinePorts) laidOutFor() (word string, exists bool) {
 // for, that may be anything.
 func (p machinePorts) madeForOther() bool {
 	if made, known := p.original(); known {
-		return made.word() != p.layout.word()
+		return made.word != p.layout.word
 	}
 	if was, exists := p.laidOutFor(); exists {
-		return was != "" && was != p.layout.word()
+		return was != "" && was != p.layout.word
 	}
 	return p.machine.Outdated
 }
@@ -188,8 +201,8 @@ func (p machinePorts) madeForOther() bool {
 // is lost without them.
 func (p machinePorts) asMade(have map[string]observedPort) []step {
 	made, known := p.original()
-	mayGo := p.mayGo(made, have)
-	if !known || hasAll(have, made) || len(p.vlans) < len(p.c.Spec.Networks) {
+	mayGo := p.mayGo(made.layout, have)
+	if !known || hasAll(have, made.layout) || len(p.vlans) < len(p.c.Spec.Networks) {
 		out := make([]step, 0, len(have))
 		for _, port := range slices.Sorted(maps.Keys(have)) {
 			out = append(out, step{port: port, state: have[port].without(isBond(port), mayGo)})

@@ -150,8 +150,8 @@ func TestPortsOfOutdatedMachine(t *testing.T) {
 				c:       infra.Cluster{Spec: &spec.Spec{Networks: networks}},
 				machine: &tc.machine, vlans: map[string]string{"storage": stays}, vxlans: map[int32]string{1000: stays, 1001: goes},
 				pool:     plan.Pool{Ports: []plan.Port{{Name: "eth2", Networks: []string{"storage"}}}},
-				layout:   layout{{Name: "eth2", VLANs: []int32{1000}}},
-				layouts:  map[string]string{"old": tc.made},
+				layout:   lay(layout{{Name: "eth2", VLANs: []int32{1000}}}),
+				layouts:  templateLayouts(map[string]object.View{"old": view{"kind": templateKind, "metadata": map[string]any{"name": "old", "annotations": map[string]any{layoutAnnotation: tc.made}}}}),
 				observed: map[string]object.View{},
 			}
 			for port := range tc.have {

@@ -25,10 +25,10 @@ type portObjects struct {
 // its turn has come. It returns an error for a port that a machine's server does
 // not have.
 func ports(c infra.Cluster, f infra.Facts) (portObjects, error) {
-	pools, layouts := map[string]plan.Pool{}, map[string]layout{}
+	pools, layouts := map[string]plan.Pool{}, map[string]laid{}
 	made, vxlans := templateLayouts(c.Observed), vxlanIDs(c, f)
 	for _, p := range c.Plan.Pools {
-		pools[p.Name], layouts[p.Name] = p, layoutOf(p, c.Spec.Networks)
+		pools[p.Name], layouts[p.Name] = p, lay(layoutOf(p, c.Spec.Networks))
 	}
 	observed := observedPorts(c.Observed)
 	out := portObjects{}
@@ -61,9 +61,9 @@ type machinePorts struct {
 	vlans  map[string]string
 	vxlans map[int32]string
 	pool   plan.Pool
-	// layout of the pool's ports, and the texts of layouts by machine template.
-	layout   layout
-	layouts  map[string]string
+	// layout of the pool's ports, and layouts by machine template.
+	layout   laid
+	layouts  map[string]laid
 	observed map[string]object.View
 }
 
