@@ -128,9 +128,7 @@ func TestTooFewAddresses(t *testing.T) {
 	c.apply()
 	c.rolled(3, before)
 	c.sound()
-	c.accepted(false)
-	c.delete()
-	c.accepted(true)
+	c.ends()
 }
 
 // says waits until a condition of the claim is false and says something, while

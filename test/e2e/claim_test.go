@@ -460,6 +460,15 @@ var tolerated = []refusal{
 	{why: "a reference to what is just being made has the UUID that it was born with", method: "POST", text: "was not found in the project"},
 }
 
+// ends deletes the claim, and looks at what the cloud refused until then and while
+// it went.
+func (c *claim) ends() {
+	c.t.Helper()
+	c.accepted(false)
+	c.delete()
+	c.accepted(true)
+}
+
 // accepted fails the test if the cloud refused something about the claim's
 // networks since it was made, except what cannot be avoided.
 func (c *claim) accepted(deleted bool) {

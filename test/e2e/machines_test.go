@@ -43,9 +43,7 @@ func TestScale(t *testing.T) {
 	c.settles(2)
 	c.sound()
 	c.cooledDown()
-	c.accepted(false)
-	c.delete()
-	c.accepted(true)
+	c.ends()
 }
 
 // A new machine type and at once another MTU: every machine is replaced by one
@@ -72,9 +70,7 @@ func TestRoll(t *testing.T) {
 	c.oneTemplateEach("general")
 	c.sound()
 	c.cooledDown()
-	c.accepted(false)
-	c.delete()
-	c.accepted(true)
+	c.ends()
 }
 
 // An edit that cannot be changes nothing, says why on the claim, and is
@@ -99,9 +95,7 @@ func TestInvalidEdit(t *testing.T) {
 	c.apply()
 	c.settles(3)
 	c.same(before)
-	c.accepted(false)
-	c.delete()
-	c.accepted(true)
+	c.ends()
 }
 
 // refuses waits until the claim says that its last edit cannot be, and why.

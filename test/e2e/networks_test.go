@@ -51,9 +51,7 @@ func TestNetworksComeAndGo(t *testing.T) {
 	c.rolled(3, before)
 	c.sound()
 	c.cooledDown()
-	c.accepted(false)
-	c.delete()
-	c.accepted(true)
+	c.ends()
 }
 
 // A network moves from the bond to a port outside of it. The old machines keep
@@ -81,9 +79,7 @@ func TestNetworkMoves(t *testing.T) {
 	}
 	c.verifiedFirst()
 	c.sound()
-	c.accepted(false)
-	c.delete()
-	c.accepted(true)
+	c.ends()
 }
 
 // Another VLAN number for a network is refused while servers are on it, also under
@@ -109,9 +105,7 @@ func TestVLANSwap(t *testing.T) {
 	c.rolled(3, before)
 	c.without(1036)
 	c.sound()
-	c.accepted(false)
-	c.delete()
-	c.accepted(true)
+	c.ends()
 }
 
 // Workers without a Layer 3 network: their ports are converted only when their
@@ -123,9 +117,7 @@ func TestLayer2(t *testing.T) {
 	c.becomesReady(4)
 	c.verifiedFirst()
 	c.sound()
-	c.accepted(false)
-	c.delete()
-	c.accepted(true)
+	c.ends()
 }
 
 // Workers with a port outside of their bond, on a network with two families.
@@ -137,9 +129,7 @@ func TestHybrid(t *testing.T) {
 	c.becomesReady(3)
 	c.verifiedFirst()
 	c.sound()
-	c.accepted(false)
-	c.delete()
-	c.accepted(true)
+	c.ends()
 }
 
 // Two VLANs with gateways in a VRF. When the claim is deleted, gateways go before
@@ -155,9 +145,7 @@ func TestGateways(t *testing.T) {
 		t.Errorf("there are %d VRFs, %d reservations, %d gateways", len(s.VRFs), len(s.VRFReservations), len(s.VRFGateways))
 	}
 	from := len(here.Cloud.Changes(0))
-	c.accepted(false)
-	c.delete()
-	c.accepted(true)
+	c.ends()
 
 	last := map[metal.Kind]int{}
 	first := map[metal.Kind]int{}

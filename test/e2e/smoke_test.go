@@ -14,9 +14,7 @@ func TestSmoke(t *testing.T) {
 	c.becomesReady(5)
 	c.hasKubeconfig()
 	c.sound()
-	c.accepted(false)
-	c.delete()
-	c.accepted(true)
+	c.ends()
 	if left := here.Cloud.Snapshot(); len(left.VLANs) > 0 || len(left.Devices) > 0 {
 		t.Errorf("left in the cloud: %d VLANs, %d servers", len(left.VLANs), len(left.Devices))
 	}

@@ -42,9 +42,7 @@ func TestRestarts(t *testing.T) {
 	})
 	c.same(before)
 	c.sound()
-	c.accepted(false)
-	c.delete()
-	c.accepted(true)
+	c.ends()
 }
 
 // wipe what the composite's status records, while the function is away and cannot
@@ -101,9 +99,7 @@ func TestOutage(t *testing.T) {
 	c.same(before)
 	c.untouched(before)
 	c.sound()
-	c.accepted(false)
-	c.delete()
-	c.accepted(true)
+	c.ends()
 }
 
 // theirs is what somebody else keeps in the custom data of the claim's servers.
