@@ -196,14 +196,18 @@ func (t transition) release(name string, want portState) step {
 	return t.attach(name, want)
 }
 
-// undissolved is a bond that has to be dissolved and is not yet, or "".
+// undissolved is a bond that has to be dissolved and is not yet, or may become whole
+// once more because it was asked to before; or "".
 func (t transition) undissolved() string {
 	for _, name := range slices.Sorted(maps.Keys(t.want)) {
 		if !isBond(name) || t.want[name].bonded {
 			continue
 		}
 		have, exists := t.have[name]
-		if !exists || !have.ready || have.is == nil || have.is.bonded || !have.is.layer2 {
+		switch {
+		case !exists, !have.ready, have.is == nil:
+			return name
+		case have.is.bonded, have.asked.bonded, !have.is.layer2, !have.asked.layer2:
 			return name
 		}
 	}

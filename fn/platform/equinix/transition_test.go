@@ -76,6 +76,17 @@ func TestSteps(t *testing.T) {
 			args:   args{want: hybrid, verified: true, unjoined: true},
 			want:   []step{now("eth1", want(false, false, "V1"))},
 		},
+		"IndividualAgainBeforeTheBondWasMended": {
+			reason: "A bond that is dissolved and was asked to be whole again is not to be relied on: the provider may mend it at any moment, which the platform refuses while a member carries VLANs.",
+			args: args{
+				want: individual, verified: true,
+				have: map[string]observedPort{"bond0": asked(want(true, false, "V2"), &portState{layer2: true})},
+			},
+			want: []step{
+				{port: "bond0", state: &portState{bonded: true, layer2: true}, why: "waits until its VLANs are detached before it is converted"},
+				{port: "eth1", why: "waits until bond0 is dissolved"},
+			},
+		},
 		"Layer2Bonded": {
 			reason: "The bond is converted and gets its VLANs in one step.",
 			args:   args{want: layer2Bonded, verified: true},
