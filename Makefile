@@ -20,8 +20,10 @@ FUZZTIME ?= 20000x
 MODEL_SEEDS ?= 1 2
 MODEL_STEPS ?= 500000
 
-# The race detector needs a C compiler; where there is none, tests run without.
-RACE := $(shell command -v "$$(go env CC)" >/dev/null && echo -race)
+# The race detector needs a C compiler; where there is none, tests run without. It
+# makes tests ten times as slow: those that are long and do one thing after the other
+# are left out there, as -short ones.
+RACE := $(shell command -v "$$(go env CC)" >/dev/null && echo -race -short)
 
 # Where python3 really lies. Version managers put a script in its place that takes
 # longer than most scripts under test.
@@ -63,9 +65,10 @@ run-example: ## Show what the smallest example expands to.
 
 .PHONY: test
 test: ## Run all quick tests: the function's own and those of quick suites.
-	go test $(RACE) $$(go list ./... | grep -v '/fn/osnet/script$$')
+	go test $$(go list ./... | grep -v '/fn/osnet/script$$')
+	$(if $(RACE),go test $(RACE) $$(go list ./... | grep -v '/fn/osnet/script$$'))
 	@[[ -n "$${EQUINIX_CRDS_DIR:-}" ]] || echo "EQUINIX_CRDS_DIR names no folder with the Equinix provider's CRDs: its objects are not checked against them"
-	@for m in $(QUICK); do echo "== $$m"; (cd $$m && go test $(RACE) ./...); done
+	@for m in $(QUICK); do echo "== $$m"; (cd $$m && go test ./...); done
 
 .PHONY: test-slow
 test-slow: ## Run the slow suites too: real Crossplane tools, packages, budgets, fuzzing.
@@ -77,7 +80,7 @@ test-slow: ## Run the slow suites too: real Crossplane tools, packages, budgets,
 
 # Any suite by name: make test-render, make test-schema, ...
 test-%: test/%/go.mod
-	cd test/$* && go test -timeout 45m $(if $(filter test/$*,$(SLOW)),,$(RACE)) ./...
+	cd test/$* && go test -timeout 45m ./...
 
 .PHONY: test-model
 test-model: ## Drive the function through MODEL_STEPS random steps of a modelled world from each of MODEL_SEEDS.

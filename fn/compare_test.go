@@ -452,6 +452,9 @@ var edits = map[string]struct {
 
 // TestEdits compares the report of each edit with what was worked out by hand.
 func TestEdits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing runs beside it")
+	}
 	if len(edits) < 20 {
 		t.Errorf("only %d edits", len(edits))
 	}
@@ -530,6 +533,9 @@ func TestNetworkLeaves(t *testing.T) {
 // count while the servers from before the edit run; all else when every rollout is
 // done.
 func TestReportsComeTrue(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing runs beside it")
+	}
 	ready := begun(t, func(doc) {}, nil)
 	for name, tc := range edits {
 		if tc.state != "all-ready" {
@@ -555,6 +561,9 @@ func TestReportsComeTrue(t *testing.T) {
 // knows the template that they were made from: only Cluster API tells that others
 // are asked for in their place.
 func TestReportsOfUnknownTemplatesComeTrue(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing runs beside it")
+	}
 	for _, name := range []string{"NetworkForControlPlane", "ControlPlaneGetsItsFirstNetwork", "NetworkForWorkers", "WorkersGetTheirFirstNetwork"} {
 		t.Run(name, func(t *testing.T) {
 			tc := edits[name]

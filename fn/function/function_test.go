@@ -211,6 +211,9 @@ func TestInvalidEdit(t *testing.T) {
 // TestSameInputSameBytes: equal requests give equal responses, whatever the
 // order in which maps and lists arrive.
 func TestSameInputSameBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing runs beside it")
+	}
 	claim := parse(t, base)
 	observed := observe(expand(t, claim))
 	var machines []object

@@ -290,6 +290,9 @@ func TestEveryFieldHasARow(t *testing.T) {
 
 // TestEffects makes every edit of the table on a running cluster.
 func TestEffects(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing runs beside it")
+	}
 	for _, r := range rows() {
 		for name, v := range r.edits() {
 			t.Run(strings.NewReplacer("[]", "", ".", "/").Replace(r.field)+name, func(t *testing.T) {
@@ -306,6 +309,9 @@ func TestEffects(t *testing.T) {
 // its servers know of none, so every one of them is replaced, and its ports are as
 // they come until then.
 func TestEffectsFromNoPorts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing runs beside it")
+	}
 	tried := 0
 	for _, r := range rows() {
 		pool, _, ofPorts := strings.Cut(r.field, ".ports[]")
@@ -340,6 +346,9 @@ func TestEffectsFromNoPorts(t *testing.T) {
 // TestAddressesStay: whoever has an address keeps it when addresses come in another
 // way, also when the outside pool has bound one for the machine.
 func TestAddressesStay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing runs beside it")
+	}
 	for name, v := range assignments("cluster-api", "ipam", "dhcp", "none") {
 		t.Run(name, func(t *testing.T) {
 			l := running(t, v.given)
@@ -448,6 +457,9 @@ func table() string {
 // operators do, takes them back one by one, and makes them once more. Nothing that
 // machines are made from may change by any of them.
 func TestEditsThatRollNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing runs beside it")
+	}
 	l := settled(t)
 	before := madeFrom(t, l.observed)
 	var done []wish

@@ -31,6 +31,9 @@ const (
 // on record. A changed default of a template rolls every cluster that is there,
 // so it must be meant, and the release notes must say so.
 func TestUpgradeRollsNothingUnsaid(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing runs beside it")
+	}
 	got := map[string]map[string]string{}
 	for name, in := range upgrades(t) {
 		got[name] = madeFrom(t, desired(t, run(t, in)))

@@ -113,6 +113,9 @@ func TestRenderNothing(t *testing.T) {
 }
 
 func TestRenderRefuses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing runs beside it")
+	}
 	bond := []plan.Port{pooltest.Bond0("storage")}
 	storage := pooltest.Tagged("storage", "bond0", 1000, "10.60.10.0/24")
 	cases := map[string]struct {

@@ -12,6 +12,9 @@ import (
 // then hold the same address in their records: neither may deliver it before the
 // other has let go.
 func TestChosenTwice(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing runs beside it")
+	}
 	set(t, "rapid.nofailfile", "true")
 	set(t, "rapid.checks", "8")
 	twice := 0

@@ -210,6 +210,9 @@ const withBGP = `{"network": {"addresses": [
 	 "multihop": true, "peer_as": 65530, "peer_ips": ["169.254.255.1", "169.254.255.2"]}]}`
 
 func TestKubeVIP(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing runs beside it")
+	}
 	const manifest = "etc/kubernetes/manifests/l2cluster-kube-vip.yaml"
 	routes := []string{"ip route replace 169.254.255.1/32 via 10.66.1.0", "ip route replace 169.254.255.2/32 via 10.66.1.0"}
 	enable := []string{"systemctl daemon-reload", "systemctl enable l2cluster-bgp-routes.service"}
@@ -316,6 +319,9 @@ func checkPod(t *testing.T, manifest string) {
 
 // Units run the program at every boot with what it was told.
 func TestUnits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing runs beside it")
+	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, withBGP) }))
 	t.Cleanup(server.Close)
 	cases := map[string]struct {

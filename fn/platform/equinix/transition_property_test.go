@@ -132,12 +132,18 @@ const settles = 40
 // A machine's ports go from any mode to any other, changed again at any moment,
 // without one refusal of the platform, and arrive.
 func TestTransitionsAreNeverRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing runs beside it")
+	}
 	rapid.Check(t, func(t *rapid.T) { change(t, func(err error) { t.Fatal(err) }, 0) })
 }
 
 // Observations may be late. Then the platform may refuse a step; the provider
 // tries again, and the ports arrive all the same.
 func TestTransitionsArriveOnLateObservations(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing runs beside it")
+	}
 	rapid.Check(t, func(t *rapid.T) { change(t, func(error) {}, 3) })
 }
 
