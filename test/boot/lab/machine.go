@@ -328,7 +328,7 @@ func (m *Machine) Boot(ctx context.Context, limit time.Duration, steps ...string
 		args = []string{"ip", "netns", "exec", m.Namespace, "unshare"}
 	}
 	args = append(args,
-		"--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", start, "sh", m.image.Root, m.folder, m.image.Kernel)
+		"--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", start, "sh", m.image.Root, m.folder, m.image.Kernel, m.image.Libc)
 	args = append(args, m.Network...)
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Stdout, cmd.Stderr = console, console
@@ -344,14 +344,16 @@ func (m *Machine) Boot(ctx context.Context, limit time.Duration, steps ...string
 	return fmt.Errorf("the machine ended early: %w: see %s", err, console.Name())
 }
 
-// start puts the machine's changes over the image's root, where only this
-// machine sees it, and starts it. The shell stays, as the first process of the
-// machine's namespace: the kernel does not expect to be that.
+// start puts the machine's changes over the image's root, and the kernel's C library
+// over this computer's, where only this machine sees it, and starts it. The shell
+// stays, as the first process of the machine's namespace: the kernel does not expect
+// to be that.
 const start = `set -e
-root=$1 folder=$2 kernel=$3
-shift 3
+root=$1 folder=$2 kernel=$3 libc=$4
+shift 4
 mount -t overlay overlay -o "lowerdir=$root,upperdir=$folder/upper,workdir=$folder/work" "$folder/root"
-"$kernel" mem=320M rootfstype=hostfs rootflags="$folder/root" rw init=/sbin/init \
+mount -t overlay overlay -o "lowerdir=$libc:/usr/lib/x86_64-linux-gnu" /usr/lib/x86_64-linux-gnu
+"$kernel" seccomp=auto mem=320M rootfstype=hostfs rootflags="$folder/root" rw init=/sbin/init \
     con=null con0=fd:0,fd:1 ds=nocloud quiet systemd.show_status=0 pty.legacy_count=0 udev.children_max=1 uml_dir="$folder/" "$@" </dev/null
 exit $?`
 

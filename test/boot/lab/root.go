@@ -26,6 +26,8 @@ var recipe []byte
 type Image struct {
 	// Kernel is the program that is the machine.
 	Kernel string
+	// Libc is the folder of the C library that it runs with.
+	Libc string
 	// Root is the folder that is the machine's disk.
 	Root string
 }
@@ -42,7 +44,7 @@ func Build(ctx context.Context) (Image, error) {
 	}
 	sum := sha256.Sum256(recipe)
 	folder := filepath.Join(cache, "l2cluster", "boot-"+hex.EncodeToString(sum[:6]))
-	image := Image{Kernel: filepath.Join(folder, "linux.uml"), Root: filepath.Join(folder, "root")}
+	image := Image{Kernel: filepath.Join(folder, "linux.uml"), Libc: filepath.Join(folder, "libc"), Root: filepath.Join(folder, "root")}
 	if _, err := os.Stat(filepath.Join(folder, "done")); err == nil {
 		return image, nil
 	}
