@@ -69,7 +69,7 @@ func wired(t *testing.T, namespace string, number int, claimPorts string) *lab.M
 	c := cell{
 		ports: ports, networks: "[{name: storage, vxlan: 1000, ipAddresses: [10.60.10.0/24]}]", claimPorts: claimPorts,
 		customData: map[string]any{"vlan1000.ipv4": fmt.Sprintf("10.60.10.%d/24", number+1)},
-		image:      func(m *lab.Machine, ports []lab.Port) error { return m.Ifupdown(ports) },
+		image:      withoutLACP,
 	}
 	l := c.lab()
 	l.Before, l.After = lab.Switch{}, nil
@@ -86,6 +86,15 @@ func wired(t *testing.T, namespace string, number int, claimPorts string) *lab.M
 		m.Network = append(m.Network, fmt.Sprintf("vec%d:transport=tap,ifname=%s,depth=128,gro=0,mac=%s", i, tap, p.MAC))
 	}
 	return m
+}
+
+// withoutLACP is an image whose bond needs no speed of its ports: taps say none, and
+// by 802.3ad such ports carry nothing.
+func withoutLACP(m *lab.Machine, ports []lab.Port) error {
+	if err := m.Ifupdown(ports); err != nil {
+		return err
+	}
+	return m.Replace("/etc/network/interfaces", "bond-mode 4", "bond-mode active-backup")
 }
 
 // capture makes the bridge, and looks at the frames on it; the function that it

@@ -362,6 +362,21 @@ func (m *Machine) Out(names ...string) string {
 	return m.path(filepath.Join(append([]string{"/lab/out"}, names...)...))
 }
 
+// Replace text in a file that was written for the machine.
+func (m *Machine) Replace(name, old, by string) error {
+	content, err := os.ReadFile(m.path(name))
+	if err != nil {
+		return fmt.Errorf("cannot read a file of the machine: %w", err)
+	}
+	if !strings.Contains(string(content), old) {
+		return fmt.Errorf("%s has no %q: %s", name, old, content)
+	}
+	if err := os.WriteFile(m.path(name), []byte(strings.ReplaceAll(string(content), old, by)), 0o644); err != nil {
+		return fmt.Errorf("cannot write a file of the machine: %w", err)
+	}
+	return nil
+}
+
 // Read something that the machine has written down; "" when it has not.
 func (m *Machine) Read(names ...string) string {
 	content, err := os.ReadFile(m.Out(names...))
