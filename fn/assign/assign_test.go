@@ -269,7 +269,7 @@ func TestSubnetUnderMachines(t *testing.T) {
 		in.Plan.Pools[i].Links[0].Subnets[0].Prefix = netip.MustParsePrefix("10.60.11.0/24")
 	}
 	_, err := assign.Addresses(in)
-	want := `cannot change the subnet of network "storage": machine cp-0 holds 10.60.10.2/24 of 10.60.10.0/24; put 10.60.10.0/24 back, or take the network off the ports and wait until its machines have let go`
+	want := `spec.networks[storage].ipAddresses: Invalid value: "10.60.11.0/24": cannot change the subnet of network "storage": machine cp-0 holds 10.60.10.2/24 of 10.60.10.0/24; put 10.60.10.0/24 back, or take the network off the ports and wait until its machines have let go`
 	if err == nil || err.Error() != want {
 		t.Errorf("machines would go on using addresses that somebody else could get:\nwant %s\ngot  %v", want, err)
 	}

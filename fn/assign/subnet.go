@@ -9,6 +9,7 @@ import (
 
 	"github.com/l2cluster/function-l2cluster/fn/ipam"
 	"github.com/l2cluster/function-l2cluster/fn/plan"
+	"github.com/l2cluster/function-l2cluster/fn/spec"
 )
 
 // use is an address that a machine has in a subnet.
@@ -27,10 +28,11 @@ func (in Input) subnetsStay(record ipam.Record) error {
 		machines[m.Name] = true
 	}
 	for _, u := range in.uses(record) {
-		network, changed := in.changed(u.vlan, u.subnet)
+		network, now, changed := in.changed(u.vlan, u.subnet)
 		if changed && machines[u.machine] {
-			return fmt.Errorf("cannot change the subnet of network %q: machine %s holds %s of %s; put %s back, or take the network off the ports and wait until its machines have let go",
-				network, u.machine, u.address, u.subnet, u.subnet)
+			return &spec.RefusedError{Field: spec.NetworkField(network, "ipAddresses"), Value: now.String(), Why: fmt.Sprintf(
+				"cannot change the subnet of network %q: machine %s holds %s of %s; put %s back, or take the network off the ports and wait until its machines have let go",
+				network, u.machine, u.address, u.subnet, u.subnet)}
 		}
 	}
 	return nil
@@ -67,17 +69,17 @@ func (in Input) uses(record ipam.Record) []use {
 // changed says whether the VLAN is still the cluster's and has another subnet of
 // that family. A family that the network has no more changes nothing under the
 // machines: they keep what they have, and the next ones get none.
-func (in Input) changed(vlan int, subnet netip.Prefix) (network string, changed bool) {
+func (in Input) changed(vlan int, subnet netip.Prefix) (network string, now netip.Prefix, changed bool) {
 	for _, n := range in.Plan.Networks {
 		if n.VLAN != vlan || !n.Links {
 			continue
 		}
 		for _, s := range n.Subnets {
 			if s.Prefix.Addr().Is4() == subnet.Addr().Is4() {
-				return n.Name, s.Prefix != subnet
+				return n.Name, s.Prefix, s.Prefix != subnet
 			}
 		}
-		return n.Name, false
+		return n.Name, netip.Prefix{}, false
 	}
-	return "", false
+	return "", netip.Prefix{}, false
 }

@@ -288,7 +288,7 @@ func TestRefusedOnRunningCluster(t *testing.T) {
 		"VLAN": {
 			reason: "all servers would be off their network at once",
 			edit:   func(l *living) { l.network(0)["vxlan"] = 1500 },
-			want:   []string{`cannot change the VLAN of network "storage" from 1000 to 1500`, "carries it", "add a network of another name, with VLAN 1500 and other addresses"},
+			want:   []string{"spec.networks[storage].vxlan: Invalid value: 1500", `cannot change the VLAN of network "storage" from 1000 to 1500`, "carries it", "add a network of another name, with VLAN 1500 and other addresses"},
 		},
 		"Subnet": {
 			reason: "the servers go on using addresses of the old one",
@@ -297,7 +297,7 @@ func TestRefusedOnRunningCluster(t *testing.T) {
 				delete(l.network(0), "assignmentRanges")
 				delete(l.network(0), "gateway")
 			},
-			want: []string{`cannot change the subnet of network "storage"`, "10.60.10.0/24"},
+			want: []string{"spec.networks[storage].ipAddresses", "10.60.99.0/24", `cannot change the subnet of network "storage"`, "10.60.10.0/24"},
 		},
 		"TwoMinorVersions": {
 			reason: "one minor version at a time",

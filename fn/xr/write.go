@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/l2cluster/function-l2cluster/fn/object"
+	"github.com/l2cluster/function-l2cluster/fn/spec"
 )
 
 // Condition of composite and claim.
@@ -91,7 +92,9 @@ func Require(rsp *fnv1.RunFunctionResponse, requirements map[string]object.Selec
 func Fail(rsp *fnv1.RunFunctionResponse, err error) {
 	c := Condition{Type: ConditionInputValid, Status: False, Reason: "Invalid", Message: err.Error()}
 	var invalid *InvalidError
+	var refused *spec.RefusedError
 	switch {
+	case errors.As(err, &refused):
 	case !errors.As(err, &invalid):
 		c.Status, c.Reason = Unknown, "Error"
 	case invalid.Fault == PlatformTeam:

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/l2cluster/function-l2cluster/fn/object"
+	"github.com/l2cluster/function-l2cluster/fn/spec"
 	"github.com/l2cluster/function-l2cluster/fn/xr"
 )
 
@@ -151,6 +152,7 @@ func TestFail(t *testing.T) {
 	}{
 		"User":         {&xr.InvalidError{Fault: xr.User, What: "L2Cluster a/b"}, xr.False, "Invalid"},
 		"PlatformTeam": {&xr.InvalidError{Fault: xr.PlatformTeam, What: "input"}, xr.False, "InvalidComposition"},
+		"Refused":      {errors.Join(&spec.RefusedError{Field: "spec.metro", Value: "ny", Why: "servers are where they are"}), xr.False, "Invalid"},
 		"Other":        {errors.New("boom"), xr.Unknown, "Error"},
 	}
 	for name, tc := range cases {

@@ -203,9 +203,10 @@ func vlansOf(c infra.Cluster) (map[string]string, []string) {
 func vlansStay(s infra.Sources, delivered map[string]map[string]string) error {
 	for _, moved := range append(movedByName(s), movedByAddress(s.Cluster, delivered)...) {
 		if port := carrier(s.Cluster.Observed, moved.id); port != "" {
-			return fmt.Errorf("cannot change the VLAN of %s from %d to %d: port %q carries it, and its machine would be off the network at once; "+
-				"put %d back and add a network of another name, with VLAN %d and other addresses, which replaces the machines, and take this one out when they are",
-				moved.what, moved.from, moved.to, port, moved.from, moved.to)
+			return &spec.RefusedError{Field: spec.NetworkField(moved.network, "vxlan"), Value: moved.to, Why: fmt.Sprintf(
+				"cannot change the VLAN of %s from %d to %d: port %q carries it, and its machine would be off the network at once; "+
+					"put %d back and add a network of another name, with VLAN %d and other addresses, which replaces the machines, and take this one out when they are",
+				moved.what, moved.from, moved.to, port, moved.from, moved.to)}
 		}
 	}
 	return nil
@@ -213,7 +214,9 @@ func vlansStay(s infra.Sources, delivered map[string]map[string]string) error {
 
 // moved is what had one VLAN and is to have another, by their ids.
 type moved struct {
-	what     string
+	// what moves, and the network that it is or belongs to.
+	what, network string
+
 	from, to int64
 	// id is the UUID of the VLAN that it had.
 	id string
@@ -231,7 +234,7 @@ func movedByName(s infra.Sources) []moved {
 	for _, was := range s.Status.Views("networks") {
 		name, vxlan, id := was.String("name"), was.Int("vxlan"), was.String("vlanID")
 		if to, named := now[name]; named && to != vxlan && !used[vxlan] && id != "" {
-			out = append(out, moved{what: fmt.Sprintf("network %q", name), from: vxlan, to: to, id: id})
+			out = append(out, moved{what: fmt.Sprintf("network %q", name), network: name, from: vxlan, to: to, id: id})
 		}
 	}
 	return out
@@ -257,7 +260,7 @@ func movedByAddress(c infra.Cluster, delivered map[string]map[string]string) []m
 		n, elsewhere := networkOf(c.Spec.Networks, address)
 		if exists && elsewhere {
 			out = append(out, moved{
-				what: fmt.Sprintf("address %s, now of network %q,", address, n.Name),
+				what: fmt.Sprintf("address %s, now of network %q,", address, n.Name), network: n.Name,
 				from: had[address], to: int64(n.VXLAN), id: vlan.String("status", "atProvider", "id"),
 			})
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/l2cluster/function-l2cluster/fn/infra"
+	"github.com/l2cluster/function-l2cluster/fn/spec"
 )
 
 // projectStays refuses another project, metro or VIP manager for a cluster that
@@ -20,7 +21,8 @@ func projectStays(c infra.Cluster) error {
 		{"projectID", c.Spec.ProjectID}, {"metro", c.Spec.Metro}, {"vipManager", string(c.Spec.VIPManager)},
 	} {
 		if was := seen.String("spec", f.name); was != "" && was != f.now {
-			errs = append(errs, fmt.Errorf("cannot change spec.%s from %s to %s: servers, VLANs and the control plane's address are bound to it; put %s back, or make a new claim", f.name, was, f.now, was))
+			errs = append(errs, &spec.RefusedError{Field: "spec." + f.name, Value: f.now, Why: fmt.Sprintf(
+				"cannot be changed from %s: servers, VLANs and the control plane's address are bound to it; put %s back, or make a new claim", was, was)})
 		}
 	}
 	return errors.Join(errs...)

@@ -210,9 +210,9 @@ func TestWhatCannotChange(t *testing.T) {
 	}{
 		"Same":         {"nothing changes", right, status("storage", 1000), map[string]object.View{packetClusterKey: packetCluster, "p": port}, ""},
 		"New":          {"nothing exists", with(func(s *spec.Spec) { s.Metro = "ny" }), view{}, nil, ""},
-		"Metro":        {"servers are where they are", with(func(s *spec.Spec) { s.Metro = "ny" }), view{}, map[string]object.View{packetClusterKey: packetCluster}, "cannot change spec.metro from da to ny"},
-		"VIPManager":   {"the address is moved by one", with(func(s *spec.Spec) { s.VIPManager = spec.KubeVIP }), view{}, map[string]object.View{packetClusterKey: packetCluster}, "cannot change spec.vipManager from CPEM to KUBE_VIP"},
-		"VLAN":         {"a port carries the old one", with(func(s *spec.Spec) { s.Networks[0].VXLAN = 1500 }), status("storage", 1000), map[string]object.View{"p": port}, `cannot change the VLAN of network "storage" from 1000 to 1500: port "m1-bond0" carries it`},
+		"Metro":        {"servers are where they are", with(func(s *spec.Spec) { s.Metro = "ny" }), view{}, map[string]object.View{packetClusterKey: packetCluster}, `spec.metro: Invalid value: "ny": cannot be changed from da`},
+		"VIPManager":   {"the address is moved by one", with(func(s *spec.Spec) { s.VIPManager = spec.KubeVIP }), view{}, map[string]object.View{packetClusterKey: packetCluster}, `spec.vipManager: Invalid value: "KUBE_VIP": cannot be changed from CPEM`},
+		"VLAN":         {"a port carries the old one", with(func(s *spec.Spec) { s.Networks[0].VXLAN = 1500 }), status("storage", 1000), map[string]object.View{"p": port}, `spec.networks[storage].vxlan: Invalid value: 1500: cannot change the VLAN of network "storage" from 1000 to 1500: port "m1-bond0" carries it`},
 		"VLANOfNobody": {"no port carries the old one", with(func(s *spec.Spec) { s.Networks[0].VXLAN = 1500 }), status("storage", 1000), nil, ""},
 		"Renamed": {"the VLAN stays, under another name", with(func(s *spec.Spec) {
 			s.Networks = []spec.Network{{Name: "disks", VXLAN: 1000}, {Name: "storage", VXLAN: 1500}}
