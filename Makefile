@@ -10,10 +10,10 @@ MAKEFLAGS += --no-print-directory
 OUT ?= _output
 # Architecture of image and package.
 ARCH ?= $(shell go env GOARCH)
-# Executions of each target of `make fuzz`, a minute at most. A count and not a
+# Executions of each target of `make fuzz`, half a minute at most. A count and not a
 # time: before Go 1.27 a target may fail when its time ends, with nothing found
 # (https://go.dev/issue/75804).
-FUZZTIME ?= 20000x
+FUZZTIME ?= 10000x
 # Seeds of the model of the world, each of which runs in a process of its own, and
 # the steps that each takes, a million in all. They are fixed, so that a suite that
 # fails has a change to blame; MODEL_SEEDS=$RANDOM looks elsewhere.
