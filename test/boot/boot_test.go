@@ -20,7 +20,7 @@ import (
 	"github.com/l2cluster/function-l2cluster/test/boot/lab"
 )
 
-// limit of one boot of a machine, which takes up to two minutes of one core.
+// limit of one boot of a machine, which takes half a minute of one core.
 const limit = 20 * time.Minute
 
 var builtImage = sync.OnceValues(func() (lab.Image, error) { return lab.Build(context.Background()) })
@@ -213,7 +213,7 @@ func (c cell) firstBoot(t *testing.T, m *lab.Machine, more ...string) {
 // secondBoot is without cloud-init's commands; then the script runs twice by
 // hand, and changes nothing.
 func (c cell) secondBoot(t *testing.T, m *lab.Machine) {
-	boot(t, m, slices.Concat([]string{"sleep 5"}, c.pings(),
+	boot(t, m, slices.Concat([]string{"shell sleep 5; " + c.leased}, c.pings(),
 		[]string{"snapshot again", "script", "snapshot once", "script", "snapshot twice", "script --check"})...)
 	for _, name := range []string{"again", "once", "twice"} {
 		state(t, m, "2", name, c.want)

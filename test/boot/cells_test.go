@@ -35,6 +35,8 @@ type cell struct {
 	after lab.Switch
 	// reaches are addresses that answer once the ports are changed.
 	reaches []string
+	// leased is a command that waits for what a DHCP server gives.
+	leased string
 	// image configures the platform's own network; nil for what is usual with
 	// the back end.
 	image func(*lab.Machine, []lab.Port) error

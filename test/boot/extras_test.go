@@ -24,6 +24,7 @@ func everything() cell {
 		customData: map[string]any{"vlan1003.ipv4": "10.60.30.2/24", "vlan1003.ipv6": "2001:db8:0:2::2/64", "vlan1000.ipv4": "10.60.10.2/24"},
 		after: whole(
 			router("sw0", 1003, "10.60.30.1/24", "2001:db8:0:2::1/64"), router("sw0", 1000, "10.60.10.1/24"), leases),
+		leased:  "for n in $(seq 60); do ip -4 -brief address show dev vlan1005 | grep -q 10.60.50.77 && break; sleep 1; done",
 		reaches: []string{"10.60.30.1", "2001:db8:0:2::1", "10.60.10.1", "10.60.50.1"},
 		want: wants(platform(9000, "enp193s0f0np0", "enp193s0f1np1"), []string{
 			"link vlan1000 vlan 1000 on bond0 mtu 9000: 10.60.10.2/24",

@@ -8,6 +8,7 @@ package networkmanager
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/l2cluster/function-l2cluster/fn/osnet/node"
@@ -55,14 +56,14 @@ func Machine(l node.Layout) []node.Template {
 	var names []string
 	for _, p := range l.Ports {
 		if p.Cleared {
-			names = append(names, p.Name)
+			names = append(names, strconv.Quote(p.Name+" up"))
 		}
 	}
 	if len(names) == 0 {
 		return nil
 	}
 	content := "#!/bin/sh\n" + header + `case "$1 $2" in
-` + strings.Join(names, ` up" | "`) + ` up)
+` + strings.Join(names, " | ") + `)
     ip -4 address flush dev "$1"
     ip -6 address flush dev "$1" scope global
     ip -4 route flush dev "$1"

@@ -8,11 +8,15 @@ import struct
 import sys
 
 ETH_P_ALL, SOL_PACKET, PACKET_AUXDATA, TP_STATUS_VLAN_VALID = 3, 263, 8, 1 << 4
+PACKET_ADD_MEMBERSHIP, PACKET_MR_PROMISC = 1, 1
 
 interface, out = sys.argv[1:]
 s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
 s.bind((interface, 0))
 s.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
+# A bridge shows what it only forwards to who asks for everything.
+s.setsockopt(SOL_PACKET, PACKET_ADD_MEMBERSHIP,
+             struct.pack("IHH8s", socket.if_nametoindex(interface), PACKET_MR_PROMISC, 0, b""))
 seen = set()
 open(out, "w").close()
 while True:

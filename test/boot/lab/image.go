@@ -174,12 +174,20 @@ func (m *Machine) NetworkManager(ports []Port) error {
 	if err := m.Write("/etc/NetworkManager/NetworkManager.conf", "0644", "[main]\nplugins=keyfile\nhostname-mode=none\n"); err != nil {
 		return err
 	}
-	for _, service := range []string{"nm_dispatcher", "hostname1", "PolicyKit1"} {
+	for _, service := range []string{"hostname1", "PolicyKit1"} {
 		if err := m.Write("/usr/share/dbus-1/system-services/org.freedesktop."+service+".service", "0644", ""); err != nil {
 			return err
 		}
 	}
-	if err := m.Remove("/usr/lib/x86_64-linux-gnu/NetworkManager"); err != nil {
+	// The script is for Debian's own interfaces, which Rocky and RHEL have not.
+	for _, name := range []string{
+		"/usr/lib/x86_64-linux-gnu/NetworkManager", "/etc/NetworkManager/dispatcher.d/01-ifupdown",
+	} {
+		if err := m.Remove(name); err != nil {
+			return err
+		}
+	}
+	if err := m.link("/lib/systemd/system/NetworkManager-dispatcher.service", "/etc/systemd/system/dbus-org.freedesktop.nm-dispatcher.service"); err != nil {
 		return err
 	}
 	return m.Enable("NetworkManager.service", "multi-user.target")
