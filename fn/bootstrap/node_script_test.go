@@ -184,10 +184,10 @@ SystemdCgroup = true
 )
 
 func TestNodeSetupInstalls(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("long, and nothing runs beside it")
 	}
-	t.Parallel()
 	prepare := []string{"swapoff -a", "modprobe -a overlay br_netfilter", "sysctl -q -p /etc/sysctl.d/99-l2cluster.conf"}
 	start := []string{"systemctl enable containerd kubelet", "systemctl is-active -q containerd", "systemctl restart containerd"}
 
@@ -351,10 +351,10 @@ exclude=
 }
 
 func TestNodeSetupFails(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("long, and nothing runs beside it")
 	}
-	t.Parallel()
 	apt := []string{"apt", "v1.34.2", "https://pkgs.k8s.io/core:/stable:"}
 	dnf := []string{"dnf", "v1.36.1", "https://pkgs.k8s.io/core:/stable:"}
 
@@ -407,10 +407,10 @@ func TestNodeSetupFails(t *testing.T) {
 }
 
 func TestNodeSetupTriesAgain(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("long, and nothing runs beside it")
 	}
-	t.Parallel()
 	for _, shell := range shells(t) {
 		t.Run(shell, func(t *testing.T) {
 			t.Parallel()
@@ -429,10 +429,10 @@ func TestNodeSetupTriesAgain(t *testing.T) {
 }
 
 func TestNodeSetupImage(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("long, and nothing runs beside it")
 	}
-	t.Parallel()
 	for _, shell := range shells(t) {
 		t.Run(shell, func(t *testing.T) {
 			t.Parallel()
@@ -452,10 +452,10 @@ func TestNodeSetupImage(t *testing.T) {
 }
 
 func TestNodeSetupFstab(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("long, and nothing runs beside it")
 	}
-	t.Parallel()
 	const before = "# /etc/fstab\nUUID=1 / ext4 defaults 0 1\n/dev/sda2 none swap sw 0 0\n\t/swap.img\tnone\tswap\tsw\t0\t0\n#/dev/sdb none swap sw 0 0\nUUID=2 /swap ext4 defaults,noswap 0 2\nserver:/swap /mnt nfs swap 0 0\n"
 	const after = "# /etc/fstab\nUUID=1 / ext4 defaults 0 1\n# /dev/sda2 none swap sw 0 0\n# \t/swap.img\tnone\tswap\tsw\t0\t0\n#/dev/sdb none swap sw 0 0\nUUID=2 /swap ext4 defaults,noswap 0 2\nserver:/swap /mnt nfs swap 0 0\n"
 	for _, shell := range shells(t) {
@@ -478,10 +478,10 @@ func TestNodeSetupFstab(t *testing.T) {
 }
 
 func TestSSHKeys(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("long, and nothing runs beside it")
 	}
-	t.Parallel()
 	const allowed = "root/.ssh/authorized_keys"
 	cases := map[string]struct {
 		reason string
