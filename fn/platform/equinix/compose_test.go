@@ -232,6 +232,55 @@ func TestPortThatDoesNotExist(t *testing.T) {
 	}
 }
 
+// TestPortThatWasNeverThere: a claim that is corrected is not held up by the machines
+// that were made before.
+func TestPortThatWasNeverThere(t *testing.T) {
+	wrong := strings.ReplaceAll(baseClaim, "name: bond0, networks", "name: bond1, networks")
+	half := strings.ReplaceAll(twoVLANs, "networks: [{name: data}, {name: storage}]}", "networks: [{name: storage}]}, {name: bond1, networks: [{name: data}]}")
+	outdated, unknownPorts := worker("m1"), worker("m1")
+	outdated.Outdated, unknownPorts.Ports = true, nil
+	cases := map[string]struct {
+		reason  string
+		made    string
+		claim   string
+		machine infra.Machine
+		// want are the VLANs of the machine's ports by key.
+		want map[string][]string
+		err  string
+	}{
+		"Wrong":        {"The claim asks for the port now.", wrong, wrong, worker("m1"), nil, `no port "bond1"`},
+		"Corrected":    {"Its old machine has nothing that it was made for.", wrong, baseClaim, worker("m1"), nil, ""},
+		"Half":         {"What its server has is as it was made for.", half, twoVLANs, worker("m1"), map[string][]string{"machine-m1-port-bond0": {vlanUUID}}, ""},
+		"OtherServer":  {"Servers of another type may have the port.", wrong, strings.ReplaceAll(wrong, "c3.small", "m3.large"), outdated, nil, ""},
+		"PortsUnknown": {"Nobody knows yet that the server lacks it.", wrong, wrong, unknownPorts, nil, ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := clusterOf(t, tc.claim, "")
+			before := compose(t, clusterOf(t, tc.made, ""), infra.Facts{}, nil)
+			for key, o := range byKey(before) {
+				if view(o.Body).String("kind") == templateKind {
+					c.Observed[key] = seen(o, nil)
+				}
+			}
+			tc.machine.Template = before.Machines["general"].Name
+			got, err := Platform{}.Compose(c, facts(tc.machine), nil)
+			if (err != nil) != (tc.err != "") || err != nil && !strings.Contains(err.Error(), tc.err) {
+				t.Fatalf("%s\ngot error %v, want %q", tc.reason, err, tc.err)
+			}
+			ports := map[string][]string{}
+			for _, o := range got.Objects {
+				if v := view(o.Body); v.String("kind") == portKind {
+					ports[o.Key] = v.Strings("spec", "forProvider", "vlanIds")
+				}
+			}
+			if diff := cmp.Diff(tc.want, ports, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 // A VLAN goes only when no port is seen to carry it, and only then.
 func TestVLANOutlivesItsPorts(t *testing.T) {
 	vlan := byKey(compose(t, clusterOf(t, twoVLANs, ""), infra.Facts{}, nil))["vlan-1001"]

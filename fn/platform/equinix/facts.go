@@ -173,7 +173,8 @@ func deviceOf(providerID string) string {
 }
 
 // vlansOf are the UUIDs of the VLANs that exist. An adopted VLAN must be the one
-// that the claim says, or servers would tag frames for another.
+// that the claim says, or servers would tag frames for another; after an edit the
+// status still has the one before.
 func vlansOf(c infra.Cluster) (map[string]string, []string) {
 	out := map[string]string{}
 	var warnings []string
@@ -184,7 +185,7 @@ func vlansOf(c infra.Cluster) (map[string]string, []string) {
 			continue
 		}
 		id := seen.String("status", "atProvider", "id")
-		if id == "" || id == m.seed(c) {
+		if id == "" || id == m.seed(c) || m.adopts != "" && id != m.adopts {
 			continue
 		}
 		if vxlan := seen.Int("status", "atProvider", "vxlan"); vxlan != 0 && vxlan != int64(n.VXLAN) {

@@ -161,6 +161,22 @@ func TestFacts(t *testing.T) {
 	}
 }
 
+// TestAdoptedVLAN: after another vlanID in the claim the object that is observed is
+// still the one before, until the provider looks again.
+func TestAdoptedVLAN(t *testing.T) {
+	for id, want := range map[string]map[string]string{
+		"8f0b6c1e-0000-4000-8000-000000000001": {"backup": "8f0b6c1e-0000-4000-8000-000000000001"},
+		vlanUUID:                               nil,
+	} {
+		c := clusterOf(t, adoptedClaim, "")
+		c.Observed["vlan-1001"] = view{"status": map[string]any{"atProvider": map[string]any{"id": id, "vxlan": int64(1001)}}}
+		got, warnings := vlansOf(c)
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || len(warnings) > 0 {
+			t.Errorf("VLAN %s is observed, got warnings %q and the VLANs -want, +got:\n%s", id, warnings, diff)
+		}
+	}
+}
+
 // TestMachinesListed: lists without machines are believed only where nobody counts
 // any.
 func TestMachinesListed(t *testing.T) {

@@ -23,7 +23,7 @@ type portObjects struct {
 
 // ports of the machines that exist: each is composed once it is known and once
 // its turn has come. It returns an error for a port that a machine's server does
-// not have.
+// not have, unless the claim asks for another machine in its place.
 func ports(c infra.Cluster, f infra.Facts) (portObjects, error) {
 	pools, layouts := map[string]plan.Pool{}, map[string]laid{}
 	made, vxlans := templateLayouts(c.Observed), vxlanIDs(c, f)
@@ -181,7 +181,9 @@ func stateOf(v object.View) portState {
 }
 
 // uuid of a port: as looked up, or as composed before. It is empty while nothing
-// is known of the server's ports; a name that is not among them is an error.
+// is known of the server's ports; a name that is not among them is an error. A
+// machine that is to be replaced does without such a port: its error would keep
+// the claim that corrects it from being carried out.
 func (p machinePorts) uuid(port string) (string, error) {
 	if id := p.machine.Ports[port]; id != "" {
 		return id, nil
@@ -189,7 +191,7 @@ func (p machinePorts) uuid(port string) (string, error) {
 	if v, exists := p.observed[port]; exists {
 		return v.String("spec", "forProvider", "portId"), nil
 	}
-	if len(p.machine.Ports) == 0 {
+	if len(p.machine.Ports) == 0 || p.machine.Outdated || p.madeForOther() {
 		return "", nil
 	}
 	return "", fmt.Errorf("its server has no port %q, only %s", port,
