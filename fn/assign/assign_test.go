@@ -81,6 +81,19 @@ func input(t *testing.T, ranges string, machines ...infra.Machine) assign.Input 
 	}
 }
 
+// dualStack is an input whose network has IPv6 addresses as well, each of its
+// block.
+func dualStack(t *testing.T, machines ...infra.Machine) assign.Input {
+	t.Helper()
+	in, six := input(t, "10.60.10.2-10.60.10.40", machines...), netip.MustParsePrefix("2001:db8::/64")
+	in.Plan.Networks[0].Subnets = append(in.Plan.Networks[0].Subnets, plan.Subnet{Prefix: six})
+	for i := range in.Plan.Pools {
+		link := &in.Plan.Pools[i].Links[0]
+		link.Subnets = append(link.Subnets, plan.LinkSubnet{Key: "vlan1000.ipv6", Prefix: six})
+	}
+	return in
+}
+
 func bond(network string) []spec.Port {
 	return []spec.Port{{Name: "bond0", Networks: []spec.PortNetwork{{Name: network}}}}
 }
@@ -167,6 +180,37 @@ func TestOtherClaims(t *testing.T) {
 			in.Others.Items = []object.View{view(t, tc.other)}
 			if got := addresses(t, in).Addresses["m"]["vlan1000.ipv4"]; got != tc.want {
 				t.Errorf("%s: want %s, got %s", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// TestOlderClaimOfTwoFamilies: where an older claim states no range of a family,
+// the whole block of that family is its own.
+func TestOlderClaimOfTwoFamilies(t *testing.T) {
+	const other = `
+metadata: {name: b-xyz, uid: b, creationTimestamp: "2026-01-01T00:00:00Z"}
+spec:
+  projectID: p
+  metro: da
+  networks: [{name: net, vxlan: 1000, ipAddresses: [10.60.10.0/29, "2001:db8::/120"], assignmentRanges: [%s]}]
+`
+	cases := map[string]struct {
+		reason, ranges, ipv4, ipv6 string
+	}{
+		"Neither":        {"both blocks are its own", "", "10.60.10.8/24", "2001:db8::100/64"},
+		"IPv4":           {"the IPv6 block is its own", "10.60.10.2-10.60.10.3", "10.60.10.4/24", "2001:db8::100/64"},
+		"IPv6":           {"the IPv4 block is its own", `"2001:db8::1-2001:db8::5"`, "10.60.10.8/24", "2001:db8::6/64"},
+		"Both":           {"each family has its range", `10.60.10.2-10.60.10.3, "2001:db8::1-2001:db8::5"`, "10.60.10.4/24", "2001:db8::6/64"},
+		"CannotBeParsed": {"a claim whose own run fails gives out nothing new", "10.60.10.9-10.60.10.5", "10.60.10.2/24", "2001:db8::1/64"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			in := dualStack(t, machine("m", "a"))
+			in.Others.Items = []object.View{view(t, fmt.Sprintf(other, tc.ranges))}
+			want := infra.Delivery{"m": {"vlan1000.ipv4": tc.ipv4, "vlan1000.ipv6": tc.ipv6}}
+			if diff := cmp.Diff(want, addresses(t, in).Addresses); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -164,13 +165,10 @@ func givesOut(assignment string) bool {
 }
 
 // rangesOf are the ranges of a network that meet the subnet: those that it
-// states, those of its ports, or else its whole block.
+// states, the whole of a block without any, and those of its ports.
 func (o other) rangesOf(n object.View, subnet netip.Prefix) []netipx.IPRange {
-	texts := n.Strings("assignmentRanges")
-	if len(texts) == 0 {
-		texts = n.Strings("ipAddresses")
-	}
-	texts = append(texts, o.portRanges(n.String("name"))...)
+	stated := n.Strings("assignmentRanges")
+	texts := slices.Concat(stated, wholeBlocks(n.Strings("ipAddresses"), stated), o.portRanges(n.String("name")))
 	whole := netipx.RangeOfPrefix(subnet)
 	var out []netipx.IPRange
 	for _, text := range texts {
@@ -180,6 +178,18 @@ func (o other) rangesOf(n object.View, subnet netip.Prefix) []netipx.IPRange {
 		}
 	}
 	return out
+}
+
+// wholeBlocks are the blocks in which no range is stated: a machine may get any
+// address of them. A range that cannot be parsed could lie in each.
+func wholeBlocks(blocks, stated []string) []string {
+	return slices.DeleteFunc(blocks, func(block string) bool {
+		prefix, err := netip.ParsePrefix(block)
+		return err != nil || slices.ContainsFunc(stated, func(text string) bool {
+			r, err := ipam.ParseRange(text)
+			return err != nil || prefix.Contains(r.From())
+		})
+	})
 }
 
 func (o other) portRanges(network string) []string {
