@@ -30,17 +30,28 @@ const NodeScriptPath = "/usr/local/sbin/l2cluster-node"
 // beside those that may already; the node script sees to it.
 const AuthorizedKeysPath = "/etc/l2cluster/authorized_keys"
 
-// ErrUnsupportedOS says that packages cannot be installed on an operating system.
-var ErrUnsupportedOS = errors.New("packages can be installed on Ubuntu, Debian, Rocky, Alma and RHEL only; " +
-	"use an image that has containerd, kubelet and kubeadm, and set bootstrap.nodePackages: Image in the function's input")
+// ErrUnsupportedOS says that servers with an operating system cannot become nodes.
+var ErrUnsupportedOS = errors.New("unsupported operating system")
+
+// Why an operating system is not supported, and what would be.
+const (
+	noPackages = "packages can be installed on Ubuntu, Debian, Rocky, Alma and RHEL only; " +
+		"use an image that has containerd, kubelet and kubeadm, and set bootstrap.nodePackages: Image in the function's input"
+	noCloudInit = "Flatcar is prepared by Ignition and has no Python, and servers here are prepared by cloud-init's commands and a Python program; " +
+		"use Ubuntu, Debian, Rocky, Alma or RHEL"
+)
 
 // Node is what every server needs before kubeadm: the script that prepares it, and
 // obeys the platform's orders too. It leaves no swap, the kernel's modules and
 // settings for pods and, unless the image has them, containerd with systemd's
 // cgroups and kubelet, kubeadm and kubectl of the Kubernetes version (v1.34.2).
 // The os is the beginning of an operating system's name, such as ubuntu_22_04.
-// The error is ErrUnsupportedOS where packages are to be installed on another one.
+// The error is ErrUnsupportedOS for one that does not obey cloud-init, and where
+// packages are to be installed on one that we do not know.
 func Node(os string, b v1beta1.Bootstrap, kubernetesVersion string, orders ...string) (Bootstrap, error) {
+	if strings.HasPrefix(os, "flatcar") {
+		return Bootstrap{}, unsupported(os, noCloudInit)
+	}
 	if b.NodePackages == v1beta1.NodePackagesImage {
 		return node("image", "", orders)
 	}
@@ -93,7 +104,11 @@ func packageManager(os string) (string, error) {
 			return m.name, nil
 		}
 	}
-	return "", fmt.Errorf("cannot prepare nodes on operating system %q: %w", os, ErrUnsupportedOS)
+	return "", unsupported(os, noPackages)
+}
+
+func unsupported(os, why string) error {
+	return fmt.Errorf("cannot prepare nodes on %w %q: %s", ErrUnsupportedOS, os, why)
 }
 
 // IPv6Forwarding is what servers need besides where pods or services have IPv6

@@ -436,7 +436,7 @@ func TestNodeSetupImage(t *testing.T) {
 	for _, shell := range shells(t) {
 		t.Run(shell, func(t *testing.T) {
 			t.Parallel()
-			s := newServer(t, "ID=flatcar\n")
+			s := newServer(t, "ID=debian\n")
 			s.stub("kubeadm", "")
 			s.stub("kubelet", "")
 			status, output, calls := s.run(shell, "image")
@@ -496,7 +496,7 @@ func TestSSHKeys(t *testing.T) {
 		for _, shell := range shells(t) {
 			t.Run(name+"/"+filepath.Base(shell), func(t *testing.T) {
 				t.Parallel()
-				s := newServer(t, "ID=flatcar\n")
+				s := newServer(t, "ID=debian\n")
 				for _, program := range []string{"kubeadm", "kubelet"} {
 					s.stub(program, "")
 				}
@@ -529,7 +529,7 @@ func TestSSHKeys(t *testing.T) {
 // A server whose keys cannot be let in still becomes a node.
 func TestSSHKeysFail(t *testing.T) {
 	t.Parallel()
-	s := newServer(t, "ID=flatcar\n")
+	s := newServer(t, "ID=debian\n")
 	for _, program := range []string{"kubeadm", "kubelet"} {
 		s.stub(program, "")
 	}

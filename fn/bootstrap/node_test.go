@@ -39,15 +39,17 @@ func TestNode(t *testing.T) {
 		args   args
 		want   Bootstrap
 		err    error
+		says   string
 	}{
 		"Ubuntu":       {reason: "Ubuntu has apt.", args: args{"ubuntu_22_04", packages}, want: apt},
 		"Debian":       {reason: "Debian has apt.", args: args{"debian_12", packages}, want: apt},
 		"Rocky":        {reason: "Rocky has dnf.", args: args{"rocky_9", packages}, want: dnf},
 		"Alma":         {reason: "Alma has dnf.", args: args{"alma_9", packages}, want: dnf},
 		"RHEL":         {reason: "RHEL has dnf.", args: args{"rhel_9", packages}, want: dnf},
-		"Flatcar":      {reason: "Flatcar installs no packages.", args: args{"flatcar_stable", packages}, err: ErrUnsupportedOS},
-		"Unknown":      {reason: "An operating system that we do not know is not guessed at.", args: args{"custom_ipxe", packages}, err: ErrUnsupportedOS},
-		"FlatcarImage": {reason: "An image that has everything is only prepared.", args: args{"flatcar_stable", v1beta1.Bootstrap{NodePackages: "Image"}}, want: image},
+		"Flatcar":      {reason: "Flatcar obeys no cloud-init.", args: args{"flatcar_stable", packages}, err: ErrUnsupportedOS, says: "use Ubuntu, Debian, Rocky, Alma or RHEL"},
+		"FlatcarImage": {reason: "An image that has packages obeys no cloud-init either.", args: args{"flatcar_lts", v1beta1.Bootstrap{NodePackages: "Image"}}, err: ErrUnsupportedOS, says: "use Ubuntu, Debian, Rocky, Alma or RHEL"},
+		"Unknown":      {reason: "An operating system that we do not know is not guessed at.", args: args{"custom_ipxe", packages}, err: ErrUnsupportedOS, says: "nodePackages: Image"},
+		"UnknownImage": {reason: "An image that has everything is only prepared.", args: args{"custom_ipxe", v1beta1.Bootstrap{NodePackages: "Image"}}, want: image},
 		"UbuntuImage":  {reason: "An image that has everything is only prepared.", args: args{"ubuntu_22_04", v1beta1.Bootstrap{NodePackages: "Image"}}, want: image},
 		"Mirror": {reason: "A mirror's closing slash is not doubled.",
 			args: args{"debian_12", v1beta1.Bootstrap{NodePackages: "Packages", KubernetesRepository: "https://mirror.example/k8s/"}},
@@ -59,8 +61,8 @@ func TestNode(t *testing.T) {
 			if !errors.Is(err, tc.err) {
 				t.Fatalf("%s\nNode: got error %v, want %v", tc.reason, err, tc.err)
 			}
-			if err != nil && !strings.Contains(err.Error(), "nodePackages: Image") {
-				t.Errorf("%s\nthe error does not say what to do: %v", tc.reason, err)
+			if err != nil && !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("%s\nthe error must say %q: %v", tc.reason, tc.says, err)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\nNode: -want, +got:\n%s", tc.reason, diff)
@@ -119,7 +121,7 @@ func TestNodeScriptIsFresh(t *testing.T) {
 func TestNodeObeysOrders(t *testing.T) {
 	const order = "order_greet() {\necho \"hello $1\"\n}\n"
 	joined := Join(Bootstrap{Orders: []string{order}}, Bootstrap{Orders: []string{"order_fail() {\nfail \"on purpose\"\n}\n"}})
-	got, err := Node("flatcar_stable", v1beta1.Bootstrap{NodePackages: "Image"}, "v1.34.2", joined.Orders...)
+	got, err := Node("ubuntu_22_04", v1beta1.Bootstrap{NodePackages: "Image"}, "v1.34.2", joined.Orders...)
 	if err != nil {
 		t.Fatal(err)
 	}

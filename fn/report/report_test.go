@@ -113,6 +113,24 @@ func TestHealthy(t *testing.T) {
 	}
 }
 
+// TestExternalNetworks: a machine's status names the networks on which the claim
+// calls its address external.
+func TestExternalNetworks(t *testing.T) {
+	in := healthy(t)
+	for _, p := range in.Cluster.Plan.Pools {
+		p.Links[0].External = p.Name == "a"
+	}
+	got := map[string]any{}
+	for _, m := range report.Report(in).Status["machines"].([]any) {
+		machine := m.(map[string]any)
+		got[machine["name"].(string)] = machine["externalNetworks"]
+	}
+	want := map[string]any{"cp": nil, "w": []any{"storage"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
 func TestConditions(t *testing.T) {
 	type want struct{ kind, status, reason, message string }
 	cases := map[string]struct {

@@ -226,6 +226,7 @@ func (r reporter) machine(m infra.Machine) map[string]any {
 		out["message"] = m.Message
 	}
 	addresses := map[string]any{}
+	var external []any
 	for _, l := range r.pools[m.Pool].Links {
 		var held []string
 		for _, s := range l.Subnets {
@@ -235,10 +236,16 @@ func (r reporter) machine(m infra.Machine) map[string]any {
 		}
 		if len(held) > 0 {
 			addresses[l.Network] = strings.Join(held, ",")
+			if l.External {
+				external = append(external, l.Network)
+			}
 		}
 	}
 	if len(addresses) > 0 {
 		out["addresses"] = addresses
+	}
+	if len(external) > 0 {
+		out["externalNetworks"] = external
 	}
 	return out
 }

@@ -13,7 +13,8 @@ import (
 
 // testClaim is a good claim that tests change: networks storage (0), with both
 // families, and data (1) on bond0 of the control plane and of worker pool
-// general (0); network uplink (2) under pure layer-2 workers nat (1).
+// general (0); network uplink (2) under pure layer-2 workers nat (1). Like its
+// input it has no cloud controller, which would know no address of those.
 func testClaim() *Spec {
 	machines := func(ports ...Port) Machines {
 		return Machines{MachineType: "c3.small.x86", OS: "ubuntu_22_04", Ports: ports}
@@ -31,6 +32,7 @@ func testClaim() *Spec {
 		KubernetesVersion: "v1.34.2",
 		ProjectID:         "2f1e8e0e-3d0b-4c1e-9d0a-5b1f3a0c7d11",
 		Metro:             "da",
+		VIPManager:        KubeVIP,
 		VRFs:              []VRF{{Name: "edge", LocalASN: 65000, IPRanges: []string{"10.60.0.0/16"}}},
 		Networks: []Network{
 			{
@@ -54,6 +56,7 @@ func testClaim() *Spec {
 
 func testInput() *v1beta1.Input {
 	in := &v1beta1.Input{}
+	in.Equinix.CloudController.Kind = v1beta1.CloudControllerNone
 	v1beta1.Default(in)
 	return in
 }

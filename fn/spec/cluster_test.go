@@ -10,7 +10,9 @@ func TestValidateCluster(t *testing.T) {
 	cases := map[string]validation{
 		"Empty": {
 			reason: "Everything that has no default is missed at once, sorted.",
-			change: func(s *Spec, _ *v1beta1.Input) { *s = Spec{} },
+			change: func(s *Spec, in *v1beta1.Input) {
+				*s, in.Equinix.CloudController.Kind = Spec{}, v1beta1.CloudControllerCPEM
+			},
 			want: []string{
 				"spec.controlPlane.machineType: Required value", "spec.controlPlane.os: Required value",
 				"spec.kubernetesVersion: Required value", "spec.metro: Required value", "spec.projectID: Required value",
@@ -65,16 +67,14 @@ func TestValidateCluster(t *testing.T) {
 		},
 		"CPEMWithoutCloudController": {
 			reason: "Nobody would move the address.",
-			change: func(_ *Spec, in *v1beta1.Input) { in.Equinix.CloudController.Kind = v1beta1.CloudControllerNone },
+			change: func(s *Spec, _ *v1beta1.Input) { s.VIPManager = CPEM },
 			want:   []string{"spec.vipManager: Invalid value"},
 			says:   "use KUBE_VIP",
 		},
 		"EMLBWithoutCloudController": {
 			reason: "The load balancer is the cloud controller's.",
-			change: func(s *Spec, in *v1beta1.Input) {
-				s.VIPManager, in.Equinix.CloudController.Kind = EMLB, v1beta1.CloudControllerNone
-			},
-			want: []string{"spec.vipManager: Invalid value"},
+			change: func(s *Spec, _ *v1beta1.Input) { s.VIPManager = EMLB },
+			want:   []string{"spec.vipManager: Invalid value"},
 		},
 		"NoPods": {
 			reason: "Pods need addresses.",

@@ -110,12 +110,28 @@ func (c claim) validateUnique() field.ErrorList {
 
 // validateNetwork checks the fields of a network that stand for themselves.
 func validateNetwork(n network) field.ErrorList {
-	errs := namePattern.Required(n.path.Child("name"), n.Name)
+	errs := validateNetworkName(n)
 	errs = append(errs, rule.AtMostCharacters(n.path.Child("description"), n.Description, descriptionLimit)...)
 	errs = append(errs, rule.Between(n.path.Child("vxlan"), n.VXLAN, minVXLAN, maxVXLAN)...)
 	errs = append(errs, uuidPattern.Optional(n.path.Child("vlanID"), n.VLANID)...)
 	errs = append(errs, validateMTU(n)...)
 	return append(errs, validateInterfaceName(n)...)
+}
+
+// portLikePattern are names that ports of servers have.
+var portLikePattern = regexp.MustCompile(`^(bond|eth)\d+$`)
+
+// validateNetworkName keeps the names of ports free: files on servers are named
+// after ports and networks alike, and one would take the place of the other.
+func validateNetworkName(n network) field.ErrorList {
+	path := n.path.Child("name")
+	if errs := namePattern.Required(path, n.Name); len(errs) > 0 {
+		return errs
+	}
+	if portLikePattern.MatchString(n.Name) {
+		return field.ErrorList{field.Invalid(path, n.Name, "is the name of a server's port, whose files on the server the network's would replace; choose another")}
+	}
+	return nil
 }
 
 func validateMTU(n network) field.ErrorList {

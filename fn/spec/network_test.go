@@ -24,6 +24,23 @@ func TestValidateNetwork(t *testing.T) {
 			},
 			want: []string{"spec.networks[3].name: Invalid value"},
 		},
+		"NameOfABond": {
+			reason: "Files on servers are named after ports and networks alike.",
+			change: func(s *Spec, _ *v1beta1.Input) {
+				s.Networks = append(s.Networks, Network{Name: "bond0", VXLAN: 2, Assignment: AssignNone})
+			},
+			want: []string{"spec.networks[3].name: Invalid value"},
+			says: `"bond0": is the name of a server's port`,
+		},
+		"NameOfAPort": {
+			reason: "Also that of a port which no server of today has; others that begin alike are free.",
+			change: func(s *Spec, _ *v1beta1.Input) {
+				for i, name := range []string{"eth10", "eth", "ethernet1", "bond0-a"} {
+					s.Networks = append(s.Networks, Network{Name: name, VXLAN: int32(2 + i), Assignment: AssignNone})
+				}
+			},
+			want: []string{"spec.networks[3].name: Invalid value"},
+		},
 		"LongName": {
 			reason: "Names are DNS labels of at most 40 characters.",
 			change: func(s *Spec, _ *v1beta1.Input) {
@@ -400,6 +417,45 @@ func TestValidateRoutes(t *testing.T) {
 			reason: "It is reached without a route.",
 			change: route("10.61.20.0/24", "10.61.20.1"),
 			want:   []string{destination + ": Invalid value"},
+		},
+		"AnotherSubnet": {
+			reason: "It would take the place of what servers reach without a route.",
+			change: route("10.60.10.0/24", "10.61.20.1"),
+			want:   []string{destination + ": Invalid value"},
+			says:   `"10.60.10.0/24": leads into network "storage" 10.60.10.0/24, which the same servers reach without a route; take it out, or give it a wider destination`,
+		},
+		"InsideAnotherSubnet": {
+			reason: "The longer prefix wins, so a part of the subnet would be elsewhere.",
+			change: route("10.60.10.128/25", "10.61.20.1"),
+			want:   []string{destination + ": Invalid value"},
+		},
+		"AnotherSubnetWithSourceRouting": {
+			reason: "A table of its own has the default route only; routes stand in the main one, whatever the metric.",
+			change: func(s *Spec, _ *v1beta1.Input) {
+				s.Networks[0].SourceRouting, s.Networks[1].SourceRouting = true, true
+				s.Networks[1].Routes = []Route{{Destination: "10.60.10.0/24", Gateway: "10.61.20.1", Metric: 100}}
+			},
+			want: []string{destination + ": Invalid value"},
+		},
+		"AnotherSubnetIPv6": {
+			reason: "Both families alike.",
+			change: func(s *Spec, _ *v1beta1.Input) {
+				s.Networks[1].IPAddresses = append(s.Networks[1].IPAddresses, "2001:db8:61::/64")
+				s.Networks[1].Routes = []Route{{Destination: "2001:db8:60:10:8000::/65", Gateway: "2001:db8:61::1"}}
+			},
+			want: []string{destination + ": Invalid value"},
+			says: `network "storage" 2001:db8:60:10::/64`,
+		},
+		"ProjectsBlock": {
+			reason: "Servers with the platform's own addresses reach it through the platform.",
+			change: func(s *Spec, in *v1beta1.Input) {
+				in.Equinix.Blocks = []string{"10.51.43.128/25"}
+				s.Networks[1].Routes = []Route{
+					{Destination: "10.51.43.128/25", Gateway: "10.61.20.1"}, {Destination: "10.51.43.192/26", Gateway: "10.61.20.1"},
+				}
+			},
+			want: []string{destination + ": Invalid value", "spec.networks[1].routes[1].destination: Invalid value"},
+			says: `"10.51.43.192/26": leads into the project's own block 10.51.43.128/25, which the same servers reach without a route`,
 		},
 		"Multicast": {
 			reason: "A block with a meaning of its own.",

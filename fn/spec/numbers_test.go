@@ -15,7 +15,7 @@ import (
 func TestNumbers(t *testing.T) {
 	exponent := regexp.MustCompile(`\de[+]`)
 	object := map[string]any{
-		"kubernetesVersion": "v1.34.2", "projectID": "2f1e8e0e-3d0b-4c1e-9d0a-5b1f3a0c7d11", "metro": "da",
+		"kubernetesVersion": "v1.34.2", "projectID": "2f1e8e0e-3d0b-4c1e-9d0a-5b1f3a0c7d11", "metro": "da", "vipManager": "KUBE_VIP",
 		"vrfs": []any{map[string]any{"name": "edge", "localASN": 4.2e9, "ipRanges": []any{"10.60.0.0/16"}}},
 		"networks": []any{map[string]any{
 			"name": "storage", "vxlan": 1e3, "mtu": 9e3, "ipAddresses": []any{"10.60.10.0/24"}, "metalGateway": map[string]any{"vrf": "edge"},

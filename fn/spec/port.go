@@ -50,11 +50,12 @@ func (c claim) validateLinks() (field.ErrorList, []string) {
 		}
 		errs = append(errs, c.validateNodeIPs(links)...)
 		errs = append(errs, validateDestinations(links)...)
+		errs = append(errs, validateNeighbours(links)...)
 		if len(p.modeErr) == 0 {
-			errs = append(errs, validateMachineMode(p, links)...)
+			errs = append(errs, c.validateMachineMode(p, links)...)
 		}
 	}
-	return errs, c.defaultRouteWarnings()
+	return errs, append(c.defaultRouteWarnings(), c.nodeAddressWarnings()...)
 }
 
 // validatePorts checks each port by itself, and that no port and no network is
@@ -212,10 +213,10 @@ func metric(destination netip.Prefix, value int64) int64 {
 
 // validateMachineMode checks what the mode of a pool's ports asks of its
 // networks.
-func validateMachineMode(p pool, links []link) field.ErrorList {
+func (c claim) validateMachineMode(p pool, links []link) field.ErrorList {
 	path := p.path.Child("ports")
 	if !p.mode.PureLayer2() {
-		return validatePlatformRoutes(links)
+		return c.validatePlatformRoutes(links)
 	}
 	if !p.worker {
 		return field.ErrorList{field.Invalid(path, string(p.mode),
@@ -243,6 +244,23 @@ func (c claim) defaultRouteWarnings() []string {
 	for _, n := range c.networks {
 		if n.DefaultRoute && !used[n.Name] {
 			warnings = append(warnings, fmt.Sprintf("%s has no effect: no pool in a pure layer-2 mode is on network %q, and other servers keep the platform's default route", n.path.Child("defaultRoute"), n.Name))
+		}
+	}
+	return warnings
+}
+
+// nodeAddressWarnings say where nodes keep an InternalIP that nothing answers for:
+// the cloud controller reports only addresses of the platform, fails for a server
+// that has none any more, and so leaves a node what it had
+// (https://github.com/kubernetes-sigs/cloud-provider-equinix-metal/blob/main/metal/devices.go).
+func (c claim) nodeAddressWarnings() []string {
+	if c.in.Equinix.CloudController.Kind != v1beta1.CloudControllerCPEM {
+		return nil
+	}
+	var warnings []string
+	for _, p := range c.pools {
+		if p.worker && len(p.modeErr) == 0 && p.mode.PureLayer2() {
+			warnings = append(warnings, fmt.Sprintf("%s: in mode %s the InternalIP of nodes stays the platform's address, which is gone once their ports are converted, since the cloud controller (CPEM) knows no other: logs, exec and network plugins that go by it do not reach them. Ask the platform team for cloudController.kind: None, which needs vipManager: KUBE_VIP, and set nodeIP on one of the pool's networks", p.path.Child("ports"), p.mode))
 		}
 	}
 	return warnings

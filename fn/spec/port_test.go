@@ -116,9 +116,6 @@ func TestModeOf(t *testing.T) {
 
 func TestValidatePorts(t *testing.T) {
 	const ports = "spec.workers[0].ports"
-	none := func(in *v1beta1.Input, s *Spec) {
-		in.Equinix.CloudController.Kind, s.VIPManager = v1beta1.CloudControllerNone, KubeVIP
-	}
 	cases := map[string]validation{
 		"Name": {
 			reason: "The platform has six names.",
@@ -206,14 +203,17 @@ func TestValidatePorts(t *testing.T) {
 		},
 		"NodeIPWithCloudController": {
 			reason: "CPEM cannot confirm an address that is not the platform's.",
-			change: func(s *Spec, _ *v1beta1.Input) { s.Workers[0].Ports[0].Networks[1].NodeIP = true },
-			want:   []string{ports + "[0].networks[1].nodeIP: Invalid value"},
-			says:   "the cloud controller (CPEM) confirms only addresses of the platform",
+			change: func(s *Spec, in *v1beta1.Input) {
+				in.Equinix.CloudController.Kind = v1beta1.CloudControllerCPEM
+				s.Networks, s.Workers = s.Networks[:2], s.Workers[:1]
+				s.Workers[0].Ports[0].Networks[1].NodeIP = true
+			},
+			want: []string{ports + "[0].networks[1].nodeIP: Invalid value"},
+			says: "the cloud controller (CPEM) confirms only addresses of the platform",
 		},
 		"NodeIPTwice": {
 			reason: "A node has one address of a family.",
-			change: func(s *Spec, in *v1beta1.Input) {
-				none(in, s)
+			change: func(s *Spec, _ *v1beta1.Input) {
 				s.Workers[0].Ports[0].Networks[0].NodeIP, s.Workers[0].Ports[0].Networks[1].NodeIP = true, true
 			},
 			want: []string{ports + "[0].networks[1].nodeIP: Invalid value"},
@@ -221,8 +221,7 @@ func TestValidatePorts(t *testing.T) {
 		},
 		"NodeIPWithoutAddress": {
 			reason: "DHCP may give another address later, none gives none.",
-			change: func(s *Spec, in *v1beta1.Input) {
-				none(in, s)
+			change: func(s *Spec, _ *v1beta1.Input) {
 				s.Networks[1].Assignment = AssignDHCP
 				s.Networks[0] = Network{Name: "storage", VXLAN: 1000, Assignment: AssignNone}
 				s.VRFs = nil
@@ -245,6 +244,22 @@ func TestValidatePorts(t *testing.T) {
 			says:   "put the network that has defaultRoute: true",
 			warnings: []string{
 				`spec.networks[2].defaultRoute has no effect: no pool in a pure layer-2 mode is on network "uplink", and other servers keep the platform's default route`,
+			},
+		},
+		"WorkersInLayer2WithCloudController": {
+			reason: "It is said once for each pool what becomes of its nodes' addresses.",
+			change: func(s *Spec, in *v1beta1.Input) {
+				in.Equinix.CloudController.Kind = v1beta1.CloudControllerCPEM
+				individual := s.Workers[1]
+				individual.Name, individual.Ports = "individual", []Port{
+					{Name: "bond0", Bonded: new(false), Layer2: true},
+					{Name: "eth0", Bonded: new(false), Networks: []PortNetwork{{Name: "uplink"}}},
+				}
+				s.Workers = append(s.Workers, individual)
+			},
+			warnings: []string{
+				"spec.workers[1].ports: in mode layer2-bonded the InternalIP of nodes stays the platform's address, which is gone once their ports are converted, since the cloud controller (CPEM) knows no other: logs, exec and network plugins that go by it do not reach them. Ask the platform team for cloudController.kind: None, which needs vipManager: KUBE_VIP, and set nodeIP on one of the pool's networks",
+				"spec.workers[2].ports: in mode layer2-individual the InternalIP of nodes stays the platform's address, which is gone once their ports are converted, since the cloud controller (CPEM) knows no other: logs, exec and network plugins that go by it do not reach them. Ask the platform team for cloudController.kind: None, which needs vipManager: KUBE_VIP, and set nodeIP on one of the pool's networks",
 			},
 		},
 		"DefaultRouteBesideThePlatforms": {

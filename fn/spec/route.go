@@ -71,13 +71,57 @@ func (n network) validateRouteGateway(path *field.Path, value string, destinatio
 	return n.validateGateway(path, value)
 }
 
+// validateNeighbours checks that no route takes the place of the subnet of another
+// network on the same servers. Source routing keeps them apart no more than a
+// metric does: a network's own table has nothing but its default route.
+func validateNeighbours(links []link) field.ErrorList {
+	var errs field.ErrorList
+	for _, l := range links {
+		for _, other := range links {
+			if other.network.Name != l.network.Name && other.network.Assignment != AssignNone {
+				errs = append(errs, l.network.validateReached(spans(other.network.blocks, fmt.Sprintf("network %q", other.network.Name)))...)
+			}
+		}
+	}
+	return errs
+}
+
+// validateReached checks that none of the network's routes leads into what its
+// servers reach anyway. A wider one may go around it: the longer prefix wins.
+func (n network) validateReached(reached []span) field.ErrorList {
+	var errs field.ErrorList
+	for _, d := range n.destinations() {
+		for _, r := range reached {
+			if r.prefix.Bits() <= d.prefix.Bits() && r.prefix.Overlaps(d.prefix) {
+				errs = append(errs, field.Invalid(d.path, d.prefix.String(),
+					fmt.Sprintf("leads into %s %s, which the same servers reach without a route; take it out, or give it a wider destination", r.what, r.prefix)))
+			}
+		}
+	}
+	return errs
+}
+
+// destinations of the network's routes, without default routes and those that
+// cannot be read, which are refused by themselves.
+func (n network) destinations() []block {
+	var out []block
+	for i, r := range n.Routes {
+		d, err := netip.ParsePrefix(r.Destination)
+		if err == nil && d.Bits() > 0 {
+			out = append(out, block{prefix: d.Masked(), path: n.path.Child("routes").Index(i).Child("destination")})
+		}
+	}
+	return out
+}
+
 // validatePlatformRoutes checks, for the networks of servers that keep the
 // platform's own addresses, that neither a subnet nor a route takes the place of
-// the platform's route.
-func validatePlatformRoutes(links []link) field.ErrorList {
-	errs := make(field.ErrorList, 0, len(links))
+// the platform's route, and no route that of the project's own blocks.
+func (c claim) validatePlatformRoutes(links []link) field.ErrorList {
+	var errs field.ErrorList
 	for _, l := range links {
 		errs = append(errs, validatePlatformRoute(*l.network)...)
+		errs = append(errs, l.network.validateReached(c.platformBlocks())...)
 	}
 	return errs
 }
@@ -89,10 +133,9 @@ func validatePlatformRoute(n network) field.ErrorList {
 			errs = append(errs, field.Invalid(b.path, b.prefix.String(), platformRouteDetail))
 		}
 	}
-	for i, r := range n.Routes {
-		d, err := netip.ParsePrefix(r.Destination)
-		if err == nil && d.Bits() > 0 && coversPlatformRoute(d.Masked()) {
-			errs = append(errs, field.Invalid(n.path.Child("routes").Index(i).Child("destination"), r.Destination, platformRouteDetail))
+	for _, d := range n.destinations() {
+		if coversPlatformRoute(d.prefix) {
+			errs = append(errs, field.Invalid(d.path, d.prefix.String(), platformRouteDetail))
 		}
 	}
 	return errs

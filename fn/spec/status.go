@@ -93,6 +93,10 @@ type MachineStatus struct {
 	// separated by a comma, on a network with both families.
 	// +optional
 	Addresses map[string]string `json:"addresses,omitempty"`
+	// ExternalNetworks are those of the addresses whose addressType is External.
+	// +optional
+	// +listType=set
+	ExternalNetworks []string `json:"externalNetworks,omitempty"`
 	// Network is the state of the machine's network in one word: Waiting,
 	// Delivered, Attached, Verified, Failed or Unknown.
 	// +optional

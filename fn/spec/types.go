@@ -220,7 +220,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.gatewayIPv6) || (has(self.ipAddresses) && isIP(self.gatewayIPv6) && self.ipAddresses.exists(c, isCIDR(c) && cidr(c).ip().family() == 6 && cidr(c).containsIP(self.gatewayIPv6)))",message="gatewayIPv6 must be an address inside the IPv6 block of ipAddresses"
 // +kubebuilder:validation:XValidation:rule="!has(self.vlanID) || !has(self.metalGateway)",message="a network with vlanID is only observed: its gateway belongs to the VLAN's owner"
 type Network struct {
-	// Name that ports refer to.
+	// Name that ports refer to; not one that a port can have, such as eth1.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=40
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
@@ -318,7 +318,8 @@ type Network struct {
 
 // Route is what machines reach through a network.
 type Route struct {
-	// Destination block.
+	// Destination block; neither the subnet of another network on the same
+	// servers nor a part of it.
 	// +kubebuilder:validation:MaxLength=43
 	// +kubebuilder:validation:Pattern=`^[0-9a-f:.]+/[0-9]{1,3}$`
 	Destination string `json:"destination"`
@@ -594,7 +595,8 @@ type PortNetwork struct {
 	// +kubebuilder:validation:MaxLength=79
 	// +kubebuilder:validation:Pattern=`^[0-9a-f:.]+(-[0-9a-f:.]+|/[0-9]{1,3})?$`
 	AssignmentRange string `json:"assignmentRange,omitempty"`
-	// AddressType is how the address is reported for the machine.
+	// AddressType is how the address is reported for the machine: the networks of
+	// external ones are named in the status, as externalNetworks.
 	// +optional
 	// +kubebuilder:default=Internal
 	AddressType AddressType `json:"addressType,omitempty"`

@@ -28,10 +28,13 @@ func TestValidateGood(t *testing.T) {
 		},
 		"WithoutCloudController": {
 			reason: "KUBE_VIP and an own node address need no cloud controller.",
+			change: func(s *Spec, _ *v1beta1.Input) { s.Workers[0].Ports[0].Networks[0].NodeIP = true },
+		},
+		"CloudController": {
+			reason: "It knows the addresses of servers that keep the platform's own.",
 			change: func(s *Spec, in *v1beta1.Input) {
-				in.Equinix.CloudController.Kind = v1beta1.CloudControllerNone
-				s.VIPManager = KubeVIP
-				s.Workers[0].Ports[0].Networks[0].NodeIP = true
+				in.Equinix.CloudController.Kind, s.VIPManager = v1beta1.CloudControllerCPEM, CPEM
+				s.Networks, s.Workers = s.Networks[:2], s.Workers[:1]
 			},
 		},
 		"ReservationsHonoured": {
@@ -70,6 +73,39 @@ func TestValidateGood(t *testing.T) {
 			reason: "In pure layer 2 there is no route of the platform's.",
 			change: func(s *Spec, _ *v1beta1.Input) {
 				s.Networks[2].Routes = []Route{{Destination: "10.0.0.0/8", Gateway: "10.62.0.1"}}
+			},
+		},
+		"RouteBesideTheProjectsBlock": {
+			reason: "In pure layer 2 servers reach the project's own blocks through a router only.",
+			change: func(s *Spec, in *v1beta1.Input) {
+				in.Equinix.Blocks = []string{"10.51.43.128/25"}
+				s.Networks[2].Routes = []Route{{Destination: "10.51.43.128/25", Gateway: "10.62.0.1"}}
+			},
+		},
+		"RouteAroundTheProjectsBlock": {
+			reason: "The longer prefix wins.",
+			change: func(s *Spec, in *v1beta1.Input) {
+				in.Equinix.Blocks = []string{"10.51.43.128/25"}
+				s.Networks[1].Routes = []Route{{Destination: "10.51.0.0/16", Gateway: "10.61.20.1"}}
+			},
+		},
+		"RouteAroundAnotherSubnet": {
+			reason: "The longer prefix wins.",
+			change: func(s *Spec, _ *v1beta1.Input) {
+				s.Networks[0].Routes = []Route{{Destination: "10.61.0.0/16", Gateway: "10.60.10.1"}}
+			},
+		},
+		"RouteToASubnetElsewhere": {
+			reason: "No server is on both networks.",
+			change: func(s *Spec, _ *v1beta1.Input) {
+				s.Networks[0].Routes = []Route{{Destination: "10.62.0.0/24", Gateway: "10.60.10.1"}}
+			},
+		},
+		"RouteToASubnetWithoutAddress": {
+			reason: "A server that has no address on a network reaches it through a router.",
+			change: func(s *Spec, _ *v1beta1.Input) {
+				s.Networks[1].Assignment = AssignNone
+				s.Networks[0].Routes = []Route{{Destination: "10.61.20.0/24", Gateway: "10.60.10.1"}}
 			},
 		},
 		"ExcludeAndPoolRange": {

@@ -140,7 +140,8 @@ type Equinix struct {
 	// +kubebuilder:default={namespace: "crossplane-system", name: "equinix-metal", key: "auth_token"}
 	TokenSecret SecretKey `json:"tokenSecret,omitzero"`
 	// Blocks are address blocks that Equinix Metal gave to the project; a
-	// network that overlaps one is refused.
+	// network that overlaps one is refused, and so is a route into one on
+	// servers that keep the platform's own addresses.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=256
@@ -290,7 +291,8 @@ type Network struct {
 	// +listMapKey=osPrefix
 	// +kubebuilder:validation:MaxItems=32
 	Backends []Backend `json:"backends,omitempty"`
-	// Timeout bounds how long a server tries to bring up its network.
+	// Timeout bounds how long a server tries to bring up its network, and after how
+	// long without its addresses it reports that.
 	// +optional
 	// +kubebuilder:default="8m"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`

@@ -188,6 +188,10 @@ func (c cell) firstIn(t *testing.T, backend osnet.Backend, l lab.Lab) {
 	sameFiles(t, m, "1/end", "1/once")
 }
 
+// changed is a step that waits until the platform has changed the ports, and, in
+// pure layer 2, until the machine has noticed.
+const changed = "shell sleep 8; while systemctl -q is-active l2cluster-handover || systemctl -q is-enabled l2cluster-handover 2>/dev/null; do sleep 1; done"
+
 // pings are steps that see whether others answer.
 func (c cell) pings() []string {
 	out := make([]string, 0, len(c.reaches))
@@ -198,8 +202,7 @@ func (c cell) pings() []string {
 }
 
 func (c cell) firstBoot(t *testing.T, m *lab.Machine, more ...string) {
-	// The platform changes the ports meanwhile: when all answer, it is done.
-	boot(t, m, slices.Concat([]string{"sleep 8"}, c.pings(), []string{"snapshot end"}, more)...)
+	boot(t, m, slices.Concat([]string{changed}, c.pings(), []string{"snapshot end"}, more)...)
 	state(t, m, "1", "end", c.want)
 	if diff := cmp.Diff(succeeded(), reports(m.Read("1", "end", "events"))); diff != "" {
 		t.Errorf("events of the first boot: -want, +got:\n%s", diff)

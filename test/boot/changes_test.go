@@ -63,6 +63,6 @@ func (c cell) become(t *testing.T, m *lab.Machine, name string, backend osnet.Ba
 	ping := "for a in " + strings.Join(c.reaches, " ") + "; do ping -c 1 -W 2 $a || ping -c 3 -W 5 $a; done"
 	return []string{
 		fmt.Sprintf("shell cp -a /lab/cells/%[1]s/. / && cp /lab/cells/%[1]s.json /lab/lab.json && rm -f /lab/out/changed /lab/out/events", name),
-		"script", "sleep 8", "shell " + ping, "snapshot " + name, "shell cat /lab/out/events",
+		"script", changed, "shell " + ping, "snapshot " + name, "shell cat /lab/out/events",
 	}
 }

@@ -2,6 +2,7 @@ package script_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -72,6 +73,13 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		"customdata":     s.customData,
 		"user_state_url": s.url + "/userstate",
 	})
+}
+
+// give the server custom data.
+func (s *service) give(data any) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.customData = data
 }
 
 // arrived are the events as they came.
@@ -168,8 +176,16 @@ func (s server) read(name string) string {
 // run the script; it returns its exit status and what it said.
 func (s server) run(args ...string) (int, string) {
 	s.t.Helper()
+	return s.runFor(10*time.Minute, args...)
+}
+
+// runFor at most that long: then it is killed, and its exit status is -1.
+func (s server) runFor(limit time.Duration, args ...string) (int, string) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), limit)
+	defer cancel()
 	script := filepath.Join(s.root, node.ScriptPath)
-	cmd := exec.CommandContext(s.t.Context(), python(s.t), append([]string{script, "--root", s.root}, args...)...)
+	cmd := exec.CommandContext(ctx, python(s.t), append([]string{script, "--root", s.root}, args...)...)
 	cmd.Env = []string{"PATH=" + s.kernel.folder + ":" + os.Getenv("PATH"), "http_proxy=http://127.0.0.1:1"}
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
@@ -238,9 +254,7 @@ func TestRun(t *testing.T) {
 		have   state
 		up     map[string]state
 		change func(*service)
-		// never says that something never comes, and the time limit matters.
-		never bool
-		want  want
+		want   want
 	}{
 		"Good": {reason: "Everything comes up.", have: hardware(), up: good(), want: ok},
 		"CannotComeUp": {
@@ -279,11 +293,6 @@ func TestRun(t *testing.T) {
 			reason: "Metadata are asked for again.", have: hardware(), up: good(),
 			change: func(s *service) { s.metadata = []any{500, "<html>", "[]", "{}"} }, want: ok,
 		},
-		"NoAddress": {
-			reason: "Addresses never arrive.", have: hardware(), up: good(),
-			change: func(s *service) { s.customData = object{"other": 1} }, never: true,
-			want: fails("vlan1001: the server's custom data have no address vlan1001.ipv4 yet"),
-		},
 		"ForeignAddress": {
 			reason: "An address outside the network's block cannot become right.", have: hardware(), up: good(),
 			change: func(s *service) {
@@ -311,9 +320,6 @@ func TestRun(t *testing.T) {
 			if tc.want.code != 0 {
 				limit = 40 * time.Second
 			}
-			if tc.never {
-				limit = 8 * time.Second
-			}
 			s := newServer(t, twoVLANs(), limit)
 			s.kernel.write("state.json", tc.have)
 			s.kernel.write("up.json", tc.up)
@@ -328,6 +334,79 @@ func TestRun(t *testing.T) {
 				if strings.Contains(call, " bond0") && !strings.HasPrefix(call, "ip link show") {
 					t.Errorf("\n%s\nthe bond is touched: %s", tc.reason, call)
 				}
+			}
+		})
+	}
+}
+
+// A server whose addresses do not come in its time says so and waits on, since the
+// range may be extended or an address cool down at any time; then it goes on.
+func TestAddressesComeLate(t *testing.T) {
+	t.Parallel()
+	const late = failed + "vlan1001: the server's custom data have no address vlan1001.ipv4 yet"
+	cases := map[string]struct {
+		reason string
+		up     any
+		comes  bool
+		limit  time.Duration
+		code   int
+		want   []string
+	}{
+		"Never":   {"It waits until somebody ends it.", good(), false, 30 * time.Second, -1, []string{started, late}},
+		"Late":    {"They come after its time.", good(), true, time.Minute, 0, []string{started, late, succeeded}},
+		"AndHang": {"What it does with them has its time again.", object{"vlan1001": "hangs"}, true, time.Minute, 1, []string{started, late, failed + "the time limit of 8 s is over"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t, twoVLANs(), 8*time.Second)
+			s.kernel.write("state.json", hardware())
+			s.kernel.write("up.json", tc.up)
+			addresses := s.service.customData
+			s.service.give(object{"other": 1})
+			if tc.comes {
+				go func() {
+					for len(s.service.arrived()) < 2 {
+						time.Sleep(100 * time.Millisecond)
+					}
+					s.service.give(addresses)
+				}()
+			}
+			code, said := s.runFor(tc.limit)
+			if diff := cmp.Diff(tc.want, s.service.reports(t)); diff != "" || code != tc.code {
+				t.Errorf("\n%s\ngot %d, want %d, -want, +got:\n%s\n%s", tc.reason, code, tc.code, diff, said)
+			}
+		})
+	}
+}
+
+// A route that nobody asked for is wrong if it goes through one of our routers;
+// those to other nodes are a network plugin's.
+func TestOtherRoutes(t *testing.T) {
+	t.Parallel()
+	storage := pooltest.With(pooltest.Tagged("storage", "bond0", 1000, "10.60.10.0/24"), pooltest.RouteTo("10.61.0.0/16", "10.60.10.1", 0))
+	pool := pooltest.Pool(spec.HybridBonded, []plan.Port{pooltest.Bond0("storage")}, storage)
+	cases := map[string]struct {
+		reason  string
+		gateway string
+		code    int
+		want    string
+	}{
+		"Plugin": {"Another node is the way to its pods.", "10.60.10.7", 0, succeeded},
+		"Router": {"Nobody asked for this.", "10.60.10.1", 1, failed + "vlan1000: has the unwanted route to 10.244.7.0/24 via 10.60.10.1"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t, pool, 40*time.Second)
+			s.kernel.write("state.json", hardware())
+			routes := state{Routes: []object{
+				{"dst": "10.61.0.0/16", "gateway": "10.60.10.1", "dev": "vlan1000"}, {"dst": "10.244.7.0/24", "gateway": tc.gateway, "dev": "vlan1000"},
+			}}
+			s.kernel.write("up.json", map[string]state{"vlan1000": vlan("vlan1000", 1000, "10.60.10.2/24").with(routes)})
+			code, said := s.run()
+			if diff := cmp.Diff([]string{started, tc.want}, s.service.reports(t)); diff != "" || code != tc.code {
+				t.Errorf("\n%s\ngot %d, want %d, -want, +got:\n%s\n%s", tc.reason, code, tc.code, diff, said)
 			}
 		})
 	}
@@ -664,29 +743,14 @@ func TestHandover(t *testing.T) {
 	have := member("enp193s0f0np0", "0c:42:a1:00:00:10").with(
 		bond("127.0.0.11/31"), via("127.0.0.10", "bond0"))
 	link := vlan("vlan1000", 1000, "127.60.10.2/24")
-	after := link.with(via("127.60.10.1", "vlan1000"))
 	cases := map[string]struct {
-		reason              string
-		platform, networks  string
-		up                  state
-		calls               string
-		stage               string
-		bondKeepsItsAddress bool
+		reason             string
+		platform, networks string
+		over               bool
 	}{
-		"PlatformAnswers": {
-			reason:   "Without a change of the ports the machine goes on as it is, and a service waits.",
-			platform: "REACHABLE", networks: "FAILED", up: link, calls: "systemctl start --no-block l2cluster-handover.service",
-			bondKeepsItsAddress: true,
-		},
-		"NobodyAnswers": {
-			reason:   "When nothing answers at all, something else is wrong.",
-			platform: "FAILED", networks: "FAILED", up: link, calls: "systemctl start --no-block l2cluster-handover.service",
-			bondKeepsItsAddress: true,
-		},
-		"NetworksAnswer": {
-			reason:   "The platform's network is gone and ours answer: ours remain.",
-			platform: "FAILED", networks: "REACHABLE", up: after, calls: "systemctl disable l2cluster-handover.service", stage: "after",
-		},
+		"PlatformAnswers": {reason: "Without a change of the ports everything stays.", platform: "REACHABLE", networks: "FAILED"},
+		"NobodyAnswers":   {reason: "When nothing answers at all, something else is wrong.", platform: "FAILED", networks: "FAILED"},
+		"NetworksAnswer":  {reason: "The platform's network is gone and ours answer: ours remain.", platform: "FAILED", networks: "REACHABLE", over: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -695,32 +759,42 @@ func TestHandover(t *testing.T) {
 			s.service.customData = object{osnet.CustomDataKey: object{"vlan1000.ipv4": "127.60.10.2/24"}}
 			s.kernel.write("state.json", have.with(neighbour("127.0.0.10", tc.platform), neighbour("127.60.10.1", tc.networks)))
 			s.kernel.write("up.json", map[string]state{"vlan1000": link})
-			up := map[string]state{"vlan1000": tc.up}
-			go func() {
-				// Once the first stage is reported, the second has its default route.
-				for len(s.service.arrived()) < 2 {
-					time.Sleep(100 * time.Millisecond)
+			s.leavesTheRestToAService(tc.reason)
+
+			s.kernel.write("up.json", map[string]state{"vlan1000": link.with(via("127.60.10.1", "vlan1000"))})
+			code, said := s.runFor(25*time.Second, "--handover")
+			if over := code == 0; over != tc.over {
+				t.Errorf("\n%s\nthe handover is over: %t:\n%s", tc.reason, over, said)
+			}
+			for what, got := range map[string]bool{
+				"the service is switched off":            slices.Contains(s.kernel.calls(), "systemctl disable l2cluster-handover.service"),
+				"the platform's address is taken away":   slices.Contains(s.kernel.calls(), "ip -4 address flush dev bond0 scope global"),
+				"the claim's default route is in a file": s.read("/etc/network/interfaces.d/92-l2cluster-storage") != "",
+			} {
+				if got != tc.over {
+					t.Errorf("\n%s\n%s: %t", tc.reason, what, got)
 				}
-				s.kernel.write("up.json", up)
-			}()
-			code, said := s.run()
-			if code != 0 {
-				t.Errorf("\n%s\ngot %d:\n%s", tc.reason, code, said)
-			}
-			if diff := cmp.Diff([]string{started, succeeded}, s.service.reports(t)); diff != "" {
-				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
-			}
-			if !slices.Contains(s.kernel.calls(), tc.calls) {
-				t.Errorf("\n%s\nno call of %q in %q", tc.reason, tc.calls, s.kernel.calls())
-			}
-			flushed := slices.Contains(s.kernel.calls(), "ip -4 address flush dev bond0 scope global")
-			if flushed == tc.bondKeepsItsAddress {
-				t.Errorf("\n%s\nthe platform's address is taken away: %t", tc.reason, flushed)
-			}
-			_, last := s.files()["/etc/network/interfaces.d/92-l2cluster-storage"]
-			if last != (tc.stage == "after") {
-				t.Errorf("\n%s\nthe default route is in the files: %t", tc.reason, last)
 			}
 		})
+	}
+}
+
+// leavesTheRestToAService checks the first run in pure layer 2. It does not wait
+// for the platform to change the ports: that happens only after the server has
+// joined, and so after this run.
+func (s server) leavesTheRestToAService(reason string) {
+	s.t.Helper()
+	begin := time.Now()
+	code, said := s.run()
+	if took := time.Since(begin); code != 0 || took > 20*time.Second {
+		s.t.Errorf("\n%s\ngot %d after %s, want 0 at once:\n%s", reason, code, took, said)
+	}
+	if diff := cmp.Diff([]string{started, succeeded}, s.service.reports(s.t)); diff != "" {
+		s.t.Errorf("\n%s\n-want, +got:\n%s", reason, diff)
+	}
+	for _, call := range []string{"systemctl enable l2cluster-handover.service", "systemctl start --no-block l2cluster-handover.service"} {
+		if !slices.Contains(s.kernel.calls(), call) {
+			s.t.Errorf("\n%s\nno call of %q in %q", reason, call, s.kernel.calls())
+		}
 	}
 }

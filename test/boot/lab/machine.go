@@ -42,8 +42,8 @@ type Port struct {
 type Lab struct {
 	// Before is how it is when the machine boots for the first time.
 	Before Switch `json:"before"`
-	// After is how the platform changes it once the network is verified; nil
-	// leaves it.
+	// After is how the platform changes it once the network is verified and the
+	// server has joined; nil leaves it.
 	After *Switch `json:"after,omitempty"`
 	// Listen is the metadata service's address.
 	Listen string `json:"listen,omitempty"`

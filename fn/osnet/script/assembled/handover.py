@@ -6,24 +6,17 @@ SERVICE="l2cluster-handover.service"
 class Handover:
  def __init__(self,node):
   self.node=node
- def within(self,until):
+ def begin(self):
   if self.node.stage==BEFORE:
    run("systemctl","enable",SERVICE)
-  while self.node.stage==BEFORE and time.monotonic()<until:
-   self.watch()
-  if self.node.stage==BEFORE:
    run("systemctl","start","--no-block",SERVICE)
-   return
-  self.finish()
  def wait(self):
   while self.node.stage==BEFORE:
    self.watch()
-  self.finish()
-  return 0
- def finish(self):
   log("the platform's own network is gone")
   run("systemctl","disable",SERVICE,check=False)
   self.node.apply()
+  return 0
  silent=0
  def watch(self):
   self.silent=0 if self.platform_answers()else self.silent+1

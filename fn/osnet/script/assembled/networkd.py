@@ -276,7 +276,8 @@ class Wanted:
     out.append("has no route to %s via %s"%(route["to"],route["via"]))
    elif "metric" in route and found.get("metric")!=route["metric"]:
     out.append("has metric %s to %s, not %d"%(found.get("metric"),route["to"],route["metric"]))
-  return out+["has the unwanted route to %s via %s"%key[:2]for key in sorted(have)]
+  routers=[route["via"]for route in self.routes(link)]
+  return out+["has the unwanted route to %s via %s"%key[:2]for key in sorted(have)if key[0].endswith("/0")or key[1]in routers]
 class Backend:
  def __init__(self,node):
   self.node=node
@@ -328,17 +329,15 @@ class Metadata:
   body=dict(event,message=event["message"]+(": "+detail[:400]if detail else ""))
   log("event",json.dumps(body,sort_keys=True))
   until=time.monotonic()+limit
-  pause=1
   while url:
    try:
     self.call(url,body)
     return
    except LOST as e:
     log("cannot report:",e)
-   if time.monotonic()+pause>until:
+   if time.monotonic()+3>until:
     break
-   time.sleep(pause)
-   pause=min(2*pause,8)
+   time.sleep(3)
   log("the event is not reported")
 class Node(Wanted):
  reason=""
@@ -350,7 +349,7 @@ class Node(Wanted):
    sys.dont_write_bytecode=True
    sys.path.insert(0,path("/usr/local/lib/l2cluster"))
    self.handover=importlib.import_module("handover").Handover(self)
- def learn(self,metadata,until,started):
+ def learn(self,metadata,until,started,overdue):
   silent=0
   while True:
    found,reason=metadata.get()
@@ -364,12 +363,15 @@ class Node(Wanted):
    else:
     silent+=1
     if silent>=3 and "addresses" in self.state:
-     log(reason+"; goes on with what it remembers")
+     log("goes on:",reason)
      return started()
    log("waits:",reason)
    self.reason=reason
    if time.monotonic()>until:
-    raise Wrong(reason)
+    if found is None:
+     raise Wrong(reason)
+    overdue(reason)
+    until=float("inf")
    time.sleep(3)
  def apply(self):
   devices=self.devices()
@@ -471,16 +473,22 @@ def bring_up(node,start):
   if node.state.get("url")and not told:
    told.append(True)
    metadata.report(node.state["url"],events["started"],limit=reserve)
+ def overdue(reason):
+  signal.alarm(0)
+  metadata.report(node.state.get("url"),events["failed"],reason,limit=reserve)
  def late(*_):
   raise Late(node.reason or "the time limit of %d s is over"%limit)
  signal.signal(signal.SIGALRM,late)
  signal.alarm(max(1,limit-reserve))
  try:
-  node.learn(metadata,start+limit-reserve-5,started)
+  node.learn(metadata,start+limit-reserve-5,started,overdue)
+  signal.alarm(signal.alarm(0)or max(1,limit-reserve))
   node.apply()
   node.name_node()
+  if node.handover:
+   node.handover.begin()
   signal.alarm(0)
- except(Wrong,Late,OSError)as e:
+ except Exception as e:
   signal.alarm(0)
   log("failed:",e)
   metadata.report(node.state.get("url"),events["failed"],str(e),limit=reserve)
@@ -504,10 +512,7 @@ def main():
    return node.handover.wait()
   with open(path("/run/l2cluster-network.lock"),"w")as lock:
    fcntl.flock(lock,fcntl.LOCK_EX)
-   code=bring_up(node,start)
-  if node.handover and not code:
-   node.handover.within(start+node.want["timeout"])
-  return code
+   return bring_up(node,start)
  except(Wrong,OSError,ValueError)as e:
   log("failed:",e)
   return 1

@@ -12,28 +12,20 @@ class Handover:
     def __init__(self, node):
         self.node = node
 
-    def within(self, until):
-        """Waits until a moment, and leaves the rest to a service that survives reboots."""
+    def begin(self):
+        """Leaves the wait to a service that survives reboots: the ports change once this server has joined its cluster."""
         if self.node.stage == BEFORE:
             run("systemctl", "enable", SERVICE)
-        while self.node.stage == BEFORE and time.monotonic() < until:
-            self.watch()
-        if self.node.stage == BEFORE:
             run("systemctl", "start", "--no-block", SERVICE)
-            return
-        self.finish()
 
     def wait(self):
         """Waits as long as it takes."""
         while self.node.stage == BEFORE:
             self.watch()
-        self.finish()
-        return 0
-
-    def finish(self):
         log("the platform's own network is gone")
         run("systemctl", "disable", SERVICE, check=False)
         self.node.apply()
+        return 0
 
     silent = 0
 
