@@ -28,21 +28,21 @@ type kind struct {
 
 var kinds = map[string]kind{
 	"Vlan": simple("/virtual-networks/", "/virtual-networks", func(r resource) map[string]any {
-		return map[string]any{"metro": r.text("metro"), "vxlan": r.number("vxlan"), "description": r.text("description")}
+		return map[string]any{"metro": r.text("metro"), "vxlan": r.value("vxlan"), "description": r.text("description")}
 	}, map[string]string{"id": "id", "vxlan": "vxlan", "description": "description", "metro": "metro_code"}),
 	"Vrf": simple("/vrfs/", "/vrfs", func(r resource) map[string]any {
 		return map[string]any{
-			"metro": r.text("metro"), "name": r.text("name"), "local_asn": r.number("localAsn"), "ip_ranges": r.number("ipRanges"),
+			"metro": r.text("metro"), "name": r.text("name"), "local_asn": r.value("localAsn"), "ip_ranges": r.value("ipRanges"),
 		}
 	}, map[string]string{"id": "id", "name": "name", "localAsn": "local_asn", "ipRanges": "ip_ranges"}),
 	"ReservedIPBlock": simple("/ips/", "/ips", func(r resource) map[string]any {
 		return map[string]any{
-			"type": r.text("type"), "network": r.text("network"), "cidr": r.number("cidr"), "vrf_id": r.text("vrfId"), "metro": r.text("metro"),
+			"type": r.text("type"), "network": r.text("network"), "cidr": r.value("cidr"), "vrf_id": r.text("vrfId"), "metro": r.text("metro"),
 		}
 	}, map[string]string{"id": "id", "network": "network", "cidr": "cidr"}),
 	"Gateway": simple("/metal-gateways/", "/metal-gateways", func(r resource) map[string]any {
 		body := map[string]any{"virtual_network_id": r.text("vlanId")}
-		if size := r.number("privateIpv4SubnetSize"); size != nil {
+		if size := r.value("privateIpv4SubnetSize"); size != nil {
 			body["private_ipv4_subnet_size"] = size
 			return body
 		}
@@ -56,7 +56,7 @@ var kinds = map[string]kind{
 func simple(path, collection string, body func(resource) map[string]any, fields map[string]string) kind {
 	return kind{
 		observe: func(ctx context.Context, r resource) (map[string]any, error) {
-			got, err := r.p.api.do(ctx, http.MethodGet, path+r.external(), nil)
+			got, err := r.api.do(ctx, http.MethodGet, path+r.external(), nil)
 			if isStatus(err, http.StatusNotFound) {
 				return nil, nil
 			}
@@ -72,7 +72,7 @@ func simple(path, collection string, body func(resource) map[string]any, fields 
 			return out, nil
 		},
 		create: func(ctx context.Context, r resource) (string, error) {
-			got, err := r.p.api.do(ctx, http.MethodPost, "/projects/"+r.text("projectId")+collection, body(r))
+			got, err := r.api.do(ctx, http.MethodPost, "/projects/"+r.text("projectId")+collection, body(r))
 			if err != nil {
 				return "", fmt.Errorf("async create failed: %w", err)
 			}
@@ -80,17 +80,18 @@ func simple(path, collection string, body func(resource) map[string]any, fields 
 			return id, nil
 		},
 		remove: func(ctx context.Context, r resource) (bool, error) {
-			_, err := r.p.api.do(ctx, http.MethodDelete, path+r.external(), nil)
+			_, err := r.api.do(ctx, http.MethodDelete, path+r.external(), nil)
 			if err != nil && !isStatus(err, http.StatusNotFound) {
 				return false, fmt.Errorf("async delete failed: %w", err)
 			}
-			_, err = r.p.api.do(ctx, http.MethodGet, path+r.external(), nil)
+			_, err = r.api.do(ctx, http.MethodGet, path+r.external(), nil)
 			return isStatus(err, http.StatusNotFound), nil
 		},
 	}
 }
 
 // references to other resources by name, and the field that their UUID goes to.
+// What is resolved stays, unless the reference's policy asks for it anew each time.
 var references = map[string]struct{ kind, field string }{
 	"vlanIdRef": {"Vlan", "vlanId"}, "vrfIdRef": {"Vrf", "vrfId"}, "ipReservationIdRef": {"ReservedIPBlock", "ipReservationId"},
 }
@@ -100,7 +101,7 @@ func (r resource) resolve(ctx context.Context) error {
 	found := map[string]any{}
 	for field, ref := range references {
 		name := r.text(field, "name")
-		if name == "" {
+		if name == "" || r.text(ref.field) != "" && r.text(field, "policy", "resolve") != "Always" {
 			continue
 		}
 		other, err := r.p.client.Get(ctx, stack.Ref{APIVersion: apiVersion, Kind: ref.kind, Name: name})
@@ -171,7 +172,7 @@ var errNoPort = errors.New("a port cannot be created")
 // createPort only looks whether the port is there: a port belongs to its
 // server.
 func createPort(ctx context.Context, r resource) (string, error) {
-	got, err := r.p.api.do(ctx, http.MethodGet, "/ports/"+r.text("portId"), nil)
+	got, err := r.api.do(ctx, http.MethodGet, "/ports/"+r.text("portId"), nil)
 	if err != nil {
 		return "", errors.Join(errNoPort, err)
 	}

@@ -17,10 +17,10 @@ type wanted struct {
 }
 
 func wantedOf(r resource) wanted {
-	bonded, _ := r.number("bonded").(bool)
-	layer2, _ := r.number("layer2").(bool)
+	bonded, _ := r.value("bonded").(bool)
+	layer2, _ := r.value("layer2").(bool)
 	w := wanted{bonded: bonded, layer2: layer2, native: r.text("nativeVlanId")}
-	list, _ := r.number("vlanIds").([]any)
+	list, _ := r.value("vlanIds").([]any)
 	for _, raw := range list {
 		id, _ := raw.(string)
 		w.vlans = append(w.vlans, id)
@@ -31,7 +31,7 @@ func wantedOf(r resource) wanted {
 
 // portOf the API: how it is, as atProvider has it; nil if there is none.
 func portOf(ctx context.Context, r resource, id string) (map[string]any, error) {
-	got, err := r.p.api.do(ctx, http.MethodGet, "/ports/"+id+"?include=virtual_networks,native_virtual_network", nil)
+	got, err := r.api.do(ctx, http.MethodGet, "/ports/"+id+"?include=virtual_networks,native_virtual_network", nil)
 	if isStatus(err, http.StatusNotFound) {
 		return nil, nil
 	}
@@ -144,7 +144,7 @@ func missing(a, b []string) []string {
 
 // change does one thing with the port.
 func (r resource) change(ctx context.Context, method, path string) error {
-	_, err := r.p.api.do(ctx, method, "/ports/"+r.text("portId")+path, map[string]any{})
+	_, err := r.api.do(ctx, method, "/ports/"+r.text("portId")+path, map[string]any{})
 	return err
 }
 
@@ -159,7 +159,7 @@ func (r resource) batch(ctx context.Context, off, on []string) error {
 		list = append(list, map[string]any{"vlan": id, "state": "assigned"})
 	}
 	path := "/ports/" + r.text("portId") + "/vlan-assignments/batches"
-	got, err := r.p.api.do(ctx, http.MethodPost, path, map[string]any{"vlan_assignments": list})
+	got, err := r.api.do(ctx, http.MethodPost, path, map[string]any{"vlan_assignments": list})
 	for err == nil {
 		switch got["state"] {
 		case "completed":
@@ -172,7 +172,7 @@ func (r resource) batch(ctx context.Context, off, on []string) error {
 			return ctx.Err()
 		case <-time.After(300 * time.Millisecond):
 		}
-		got, err = r.p.api.do(ctx, http.MethodGet, path+"/"+fmt.Sprint(got["id"]), nil)
+		got, err = r.api.do(ctx, http.MethodGet, path+"/"+fmt.Sprint(got["id"]), nil)
 	}
 	return err
 }
@@ -183,12 +183,11 @@ func resetPort(ctx context.Context, r resource) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if reset, _ := r.number("resetOnDelete").(bool); seen == nil || !reset {
+	if reset, _ := r.value("resetOnDelete").(bool); seen == nil || !reset {
 		return true, nil
 	}
-	new := wanted{bonded: true}
 	if is := stateOf(seen); is.bonded && !is.layer2 && len(is.vlans) == 0 && is.native == "" {
 		return true, nil
 	}
-	return false, reach(ctx, r, new)
+	return false, reach(ctx, r, wanted{bonded: true})
 }

@@ -1,8 +1,8 @@
 // Package equinix plays crossplane-contrib/provider-jet-equinix: it reconciles
 // its managed resources against the Metal API the way that one was seen to,
-// its faults included. It works in the background, reports Synced, Ready and
-// LastAsyncOperation, keeps management policies, and looks a resource up by its
-// external-name before it creates it.
+// its faults included. It takes its credentials from a ProviderConfig, works in
+// the background, reports Synced, Ready and LastAsyncOperation, keeps management
+// policies, and looks a resource up by its external-name before it creates it.
 package equinix
 
 import (
@@ -11,11 +11,12 @@ import (
 	"errors"
 	"fmt"
 	"log"
-	"net/http"
+	"regexp"
 	"slices"
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/l2cluster/function-l2cluster/test/e2e/stack"
@@ -30,13 +31,13 @@ const (
 // Provider reconciles managed resources.
 type Provider struct {
 	client *stack.Client
-	api    api
 	log    *log.Logger
-	// Poll is how often a resource that nobody changed is looked at again.
+	// poll is how often a resource that nobody changed is looked at again.
 	poll time.Duration
 
 	mu    sync.Mutex
 	state map[string]*state // by UID
+	apis  map[string]*api   // by name of the ProviderConfig
 }
 
 // state is what the provider remembers of a resource.
@@ -54,12 +55,9 @@ type state struct {
 	created, known string
 }
 
-// New provider for the API at url.
-func New(client *stack.Client, url, token string, poll time.Duration, log *log.Logger) *Provider {
-	return &Provider{
-		client: client, api: api{url: url, token: token, http: &http.Client{Timeout: 30 * time.Second}}, log: log, poll: poll,
-		state: map[string]*state{},
-	}
+// New provider, as it is when its program begins: it remembers nothing.
+func New(client *stack.Client, poll time.Duration, log *log.Logger) *Provider {
+	return &Provider{client: client, log: log, poll: poll, state: map[string]*state{}, apis: map[string]*api{}}
 }
 
 // Run until the context ends.
@@ -123,6 +121,7 @@ var errAgain = errors.New("again")
 type resource struct {
 	*stack.Object
 	p     *Provider
+	api   *api
 	kind  kind
 	state *state
 }
@@ -137,38 +136,44 @@ func (r resource) text(path ...string) string {
 	return v
 }
 
-func (r resource) number(path ...string) any {
+func (r resource) value(path ...string) any {
 	v, _, _ := unstructured.NestedFieldNoCopy(r.Object.Object, append([]string{"spec", "forProvider"}, path...)...)
 	return v
 }
 
 // external is the UUID that is looked up.
-func (r resource) external() string { return cmp.Or(r.state.known, r.GetAnnotations()[externalName]) }
+func (r resource) external() string {
+	return cmp.Or(r.state.known, r.state.created, r.GetAnnotations()[externalName])
+}
+
+var uuid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // reconcile an object once.
 func (p *Provider) reconcile(ctx context.Context, o *stack.Object, s *state) error {
 	r := resource{Object: o, p: p, kind: kinds[o.GetKind()], state: s}
+	var err error
+	if r.api, err = p.apiOf(ctx, o); err != nil {
+		return r.fail(ctx, fmt.Errorf("connect failed: %w", err))
+	}
 	if o.GetDeletionTimestamp() != nil {
 		return r.delete(ctx)
 	}
 	if !slices.Contains(o.GetFinalizers(), finalizer) {
-		patch := map[string]any{"metadata": map[string]any{"finalizers": append(o.GetFinalizers(), finalizer)}}
-		if err := p.client.Patch(ctx, stack.RefOf(o), patch); err != nil {
-			return err
-		}
+		// The object has changed then, and is looked at again.
+		return errors.Join(r.finalizers(ctx, append(o.GetFinalizers(), finalizer)), errAgain)
 	}
 	if err := r.resolve(ctx); err != nil {
-		return r.report(ctx, nil, err)
+		return r.fail(ctx, err)
 	}
-	if r.external() == "" {
-		return r.report(ctx, nil, errors.New(`observe failed: cannot run refresh: refresh failed: "" is not a valid UUID`))
+	if !uuid.MatchString(r.external()) {
+		return r.fail(ctx, fmt.Errorf("observe failed: cannot run refresh: refresh failed: %q is not a valid UUID", r.external()))
 	}
 	if s.created != "" {
 		return r.written(ctx)
 	}
 	seen, err := r.kind.observe(ctx, r)
 	if err != nil {
-		return r.report(ctx, nil, fmt.Errorf("observe failed: %w", err))
+		return r.fail(ctx, fmt.Errorf("observe failed: %w", err))
 	}
 	return r.act(ctx, seen)
 }
@@ -192,7 +197,7 @@ func (r resource) name(ctx context.Context, id string) error {
 // act on what was observed.
 func (r resource) act(ctx context.Context, seen map[string]any) error {
 	if seen == nil && !r.allows("Create") {
-		return r.report(ctx, nil, errors.New("observe failed: external resource does not exist"))
+		return r.fail(ctx, errors.New("observe failed: external resource does not exist"))
 	}
 	if seen == nil {
 		id, err := r.kind.create(ctx, r)
@@ -201,7 +206,7 @@ func (r resource) act(ctx context.Context, seen map[string]any) error {
 			r.state.created = id
 			err = errAgain
 		}
-		return errors.Join(r.report(ctx, nil, nil), err)
+		return errors.Join(r.report(ctx, nil), err)
 	}
 	if id := r.state.known; id != "" && id != r.GetAnnotations()[externalName] {
 		if err := r.name(ctx, id); err != nil {
@@ -209,7 +214,7 @@ func (r resource) act(ctx context.Context, seen map[string]any) error {
 		}
 	}
 	if err := r.lateInitialized(); err != nil {
-		return r.report(ctx, seen, err)
+		return r.fail(ctx, err)
 	}
 	if r.kind.update != nil && r.allows("Update") && !r.kind.same(r, seen) {
 		err := r.kind.update(ctx, r)
@@ -217,10 +222,10 @@ func (r resource) act(ctx context.Context, seen map[string]any) error {
 		if err == nil {
 			err = errAgain
 		}
-		return errors.Join(r.report(ctx, seen, nil), err)
+		return errors.Join(r.report(ctx, seen), err)
 	}
 	r.state.lastError = nil
-	return r.report(ctx, seen, nil)
+	return r.report(ctx, seen)
 }
 
 // lateInitialized is the fault of ports that the provider may initialize late:
@@ -239,18 +244,28 @@ func (r resource) delete(ctx context.Context) error {
 		gone, err := r.kind.remove(ctx, r)
 		r.state.lastError = err
 		if err != nil {
-			return errors.Join(r.report(ctx, nil, nil), err)
+			return errors.Join(r.report(ctx, nil), err)
 		}
 		if !gone {
 			return errAgain
 		}
 	}
-	left := slices.DeleteFunc(r.GetFinalizers(), func(f string) bool { return f == finalizer })
-	return r.p.client.Patch(ctx, stack.RefOf(r.Object), map[string]any{"metadata": map[string]any{"finalizers": left}})
+	return r.finalizers(ctx, slices.DeleteFunc(r.GetFinalizers(), func(f string) bool { return f == finalizer }))
 }
 
-// report what was observed and how it went; it returns a failure of either.
-func (r resource) report(ctx context.Context, seen map[string]any, failure error) error {
+// finalizers of the object become these, unless it has changed meanwhile.
+func (r resource) finalizers(ctx context.Context, list []string) error {
+	err := r.p.client.Patch(ctx, stack.RefOf(r.Object), map[string]any{"metadata": map[string]any{
+		"finalizers": list, "resourceVersion": r.GetResourceVersion(),
+	}})
+	if apierrors.IsConflict(err) {
+		return errAgain
+	}
+	return err
+}
+
+// report what was observed, and return what goes wrong with that.
+func (r resource) report(ctx context.Context, seen map[string]any) error {
 	ready, why := "False", "Creating"
 	switch {
 	case r.GetDeletionTimestamp() != nil:
@@ -258,12 +273,7 @@ func (r resource) report(ctx context.Context, seen map[string]any, failure error
 	case seen != nil:
 		ready, why = "True", "Available"
 	}
-	conditions := []any{condition("Ready", ready, why, "")}
-	if failure != nil {
-		conditions = append(conditions, condition("Synced", "False", "ReconcileError", failure.Error()))
-	} else {
-		conditions = append(conditions, condition("Synced", "True", "ReconcileSuccess", ""))
-	}
+	conditions := []any{condition("Ready", ready, why, ""), condition("Synced", "True", "ReconcileSuccess", "")}
 	if r.state.lastError != nil {
 		conditions = append(conditions, condition("LastAsyncOperation", "False", "AsyncUpdateFailure", r.state.lastError.Error()))
 	} else {
@@ -273,11 +283,27 @@ func (r resource) report(ctx context.Context, seen map[string]any, failure error
 	if seen != nil {
 		status["atProvider"] = seen
 	}
+	return r.write(ctx, status)
+}
+
+// fail before anything could be observed: that changes only Synced, so that what
+// was ready stays so. It returns the failure.
+func (r resource) fail(ctx context.Context, failure error) error {
+	was, _, _ := unstructured.NestedSlice(r.Object.Object, "status", "conditions")
+	conditions := slices.DeleteFunc(was, func(c any) bool {
+		m, _ := c.(map[string]any)
+		return m["type"] == "Synced"
+	})
+	conditions = append(conditions, condition("Synced", "False", "ReconcileError", failure.Error()))
+	return errors.Join(failure, r.write(ctx, map[string]any{"conditions": conditions}))
+}
+
+// write a status, unless the object has it already.
+func (r resource) write(ctx context.Context, status map[string]any) error {
 	if r.unchanged(status) {
-		return failure
+		return nil
 	}
-	err := r.p.client.Patch(ctx, stack.RefOf(r.Object), map[string]any{"status": status}, "status")
-	return errors.Join(failure, err)
+	return r.p.client.Patch(ctx, stack.RefOf(r.Object), map[string]any{"status": status}, "status")
 }
 
 func condition(kind, status, reason, message string) map[string]any {

@@ -1,8 +1,12 @@
 package stack
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -11,16 +15,16 @@ import (
 // Composition is the name of the Composition that claims of tests name.
 const Composition = "e2e"
 
-// Platform does what a platform team does: it puts the token where the
-// Composition expects it, and derives a Composition from the package's own that
-// knows the address of the cloud and lets addresses cool down for as long as
-// given.
+// Platform does what a platform team does: it applies the example's credentials
+// and ProviderConfigs with its own token, and derives a Composition from the
+// package's own that knows the address of the cloud and lets addresses cool down
+// for as long as given.
 func (s *Stack) Platform(ctx context.Context, coolDown time.Duration) error {
-	token := &Object{Object: map[string]any{
-		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"namespace": crossplaneSystem, "name": "equinix-metal"},
-		"stringData": map[string]any{"auth_token": Token},
-	}}
-	if err := s.apply(ctx, namespace("team-a"), namespace("team-b"), token); err != nil {
+	providers, err := s.providers()
+	if err != nil {
+		return err
+	}
+	if err := s.apply(ctx, append(providers, namespace("team-a"), namespace("team-b"))...); err != nil {
 		return err
 	}
 	packaged, err := s.Client.Get(ctx, Ref{
@@ -54,4 +58,36 @@ func (s *Stack) Platform(ctx context.Context, coolDown time.Duration) error {
 		"apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition",
 		"metadata": map[string]any{"name": Composition}, "spec": spec,
 	}})
+}
+
+// providers of the example with the fake cloud's token, and its address in the
+// credentials of the Equinix provider.
+func (s *Stack) providers() ([]*Object, error) {
+	raw, err := os.ReadFile(filepath.Join(s.Tools.Root, "example", "providers.yaml"))
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the example's providers: %w", err)
+	}
+	objects, err := Decode(bytes.ReplaceAll(raw, []byte("YOUR-TOKEN"), []byte(Token)))
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range objects {
+		text, found, _ := unstructured.NestedString(o.Object, "stringData", "credentials")
+		if !found {
+			continue
+		}
+		var credentials map[string]string
+		if err := json.Unmarshal([]byte(text), &credentials); err != nil {
+			return nil, fmt.Errorf("cannot read the example's credentials: %w", err)
+		}
+		credentials["endpoint"] = s.Cloud.URL()
+		changed, err := json.Marshal(credentials)
+		if err != nil {
+			return nil, fmt.Errorf("cannot write credentials: %w", err)
+		}
+		if err := unstructured.SetNestedField(o.Object, string(changed), "stringData", "credentials"); err != nil {
+			return nil, fmt.Errorf("cannot change the example's credentials: %w", err)
+		}
+	}
+	return objects, nil
 }

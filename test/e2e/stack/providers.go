@@ -19,7 +19,7 @@ func equinixCRDs() ([]*Object, error) {
 	if dir := os.Getenv("EQUINIX_CRDS_DIR"); dir != "" {
 		return Read(dir)
 	}
-	var out []*Object
+	out := []*Object{openCRD("equinix.jet.crossplane.io", "v1alpha1", "ProviderConfig", "providerconfigs")}
 	for plural, kind := range equinixKinds {
 		out = append(out, openCRD("metal.equinix.jet.crossplane.io", "v1alpha1", kind, plural))
 	}
@@ -46,8 +46,7 @@ func openCRD(group, version, kind, plural string) *Object {
 	}}
 }
 
-// startHTTPProvider with its CRDs and a configuration without credentials: the
-// token comes from the Secret that each Request names.
+// startHTTPProvider with its CRDs.
 func (s *Stack) startHTTPProvider(ctx context.Context) error {
 	admin, err := s.kubeconfig("provider-http", identity{user: "provider-http", groups: []string{clusterAdmin}})
 	if err != nil {
@@ -58,13 +57,6 @@ func (s *Stack) startHTTPProvider(ctx context.Context) error {
 		return err
 	}
 	if err := s.applyCRDs(ctx, crds); err != nil {
-		return err
-	}
-	config := &Object{Object: map[string]any{
-		"apiVersion": "http.crossplane.io/v1alpha1", "kind": "ProviderConfig", "metadata": map[string]any{"name": "default"},
-		"spec": map[string]any{"credentials": map[string]any{"source": "None"}},
-	}}
-	if err := s.apply(ctx, config); err != nil {
 		return err
 	}
 	return s.spawn("provider-http", s.Tools.Binaries["provider-http"], []string{"KUBECONFIG=" + admin}, "--debug")
