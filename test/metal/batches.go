@@ -2,6 +2,7 @@ package metal
 
 import (
 	"errors"
+	"net/http"
 	"strings"
 	"time"
 
@@ -86,6 +87,7 @@ func (c *Cloud) finish(b *batch) {
 	if err != nil {
 		b.state = metalv1.PORTVLANASSIGNMENTBATCHSTATE_FAILED
 		b.messages = messagesOf(err)
+		c.noteRefusal(http.MethodPost, "/ports/"+b.port.id+"/vlan-assignments/batches", b.messages)
 		return
 	}
 	b.state = metalv1.PORTVLANASSIGNMENTBATCHSTATE_COMPLETED

@@ -1,6 +1,7 @@
 package metal_test
 
 import (
+	"net/http"
 	"testing"
 	"time"
 
@@ -425,6 +426,12 @@ func TestBatchFailsWhole(t *testing.T) {
 	}
 	if vlans := s.shape("bond0").VLANs; len(vlans) != 0 {
 		t.Errorf("a failed batch left VLANs %v on the port", vlans)
+	}
+	want := []metal.Refusal{{
+		At: w.clock.Now(), Method: http.MethodPost, Path: "/ports/" + s.ports["bond0"] + "/vlan-assignments/batches", Messages: got.ErrorMessages,
+	}}
+	if diff := cmp.Diff(want, w.cloud.Refusals(0)); diff != "" {
+		t.Errorf("refusals (-want +got):\n%s", diff)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // Refusal is a request that broke a rule of the API: it was answered with HTTP
-// 422 and had no effect.
+// 422, or it made a batch that failed for such a rule later. It had no effect.
 type Refusal struct {
 	At time.Time
 	// Method and Path are the request's, the path without the base path and with
@@ -31,7 +31,9 @@ func (c *Cloud) refusal(q *query, no *apiError) {
 	if no.status != http.StatusUnprocessableEntity {
 		return
 	}
-	c.refused = append(c.refused, Refusal{
-		At: c.now, Method: q.Method, Path: strings.TrimPrefix(q.URL.Path, basePath), Messages: slices.Clone(no.messages),
-	})
+	c.noteRefusal(q.Method, strings.TrimPrefix(q.URL.Path, basePath), no.messages)
+}
+
+func (c *Cloud) noteRefusal(method, path string, messages []string) {
+	c.refused = append(c.refused, Refusal{At: c.now, Method: method, Path: path, Messages: slices.Clone(messages)})
 }
