@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/l2cluster/function-l2cluster/test/e2e/stack"
-	"github.com/l2cluster/function-l2cluster/test/metal"
 )
 
 // claim is one L2Cluster and what belongs to it.
@@ -183,10 +181,7 @@ func (c *claim) becomesReady(machines int) {
 		if err := c.ready(); err != nil {
 			return err
 		}
-		if have := len(c.devices()); have != machines {
-			return stack.NotYet("there are %d servers, not %d", have, machines)
-		}
-		return nil
+		return c.counted(machines)
 	})
 	if err := c.complete(machines); err != nil {
 		c.tell()
@@ -212,15 +207,22 @@ func (c *claim) devices() []metalv1.Device { return serversOf(c.cluster()) }
 // complete tells what is missing in the cloud for the claim to be ready: as many
 // servers as there should be, each as it should be.
 func (c *claim) complete(machines int) error {
-	cluster := c.cluster()
-	devices := serversOf(cluster)
-	if len(devices) > machines && c.ready() == nil {
+	if err := c.counted(machines); err != nil {
+		return err
+	}
+	return c.whole(c.cluster(), c.devices())
+}
+
+// counted tells whether there are that many servers.
+func (c *claim) counted(machines int) error {
+	have := len(c.devices())
+	if have > machines && c.ready() == nil {
 		c.forgotten()
 	}
-	if len(devices) != machines {
-		return stack.NotYet("there are %d servers, not %d", len(devices), machines)
+	if have != machines {
+		return stack.NotYet("there are %d servers, not %d", have, machines)
 	}
-	return c.whole(cluster, devices)
+	return nil
 }
 
 // forgotten servers of a ready cluster are deleted, as their owner would have to.
@@ -228,12 +230,12 @@ func (c *claim) complete(machines int) error {
 // that it made one: it looks for it among the first ten of the project only.
 func (c *claim) forgotten() {
 	c.t.Helper()
-	known := map[string]bool{}
-	for _, m := range c.serversOnRecord() {
-		known[serverID(m)] = true
+	known := map[string]string{}
+	for _, m := range c.machineObjects() {
+		known[m.GetName()] = serverID(m)
 	}
 	for _, d := range c.devices() {
-		if known[d.GetId()] {
+		if id, found := known[d.GetHostname()]; found && (id == "" || id == d.GetId()) || d.GetState() != metalv1.DEVICESTATE_ACTIVE {
 			continue
 		}
 		c.t.Logf("CAPP made server %s of %q and forgot it: custom data %v", d.GetId(), d.GetHostname(), d.GetCustomdata())
@@ -267,24 +269,29 @@ func (c *claim) honest() {
 	c.t.Logf("%s %s", c.body.GetName(), summary)
 }
 
+// gone tells what is left of the claim on the API server and in the cloud.
 func (c *claim) gone(cluster string, composite *stack.Object) error {
 	if c.get() != nil {
 		return stack.NotYet("the claim is there")
 	}
-	for _, d := range here.Cloud.Snapshot().Devices {
-		if slices.Contains(d.Tags, "capp:cluster-id:"+cluster) {
-			return stack.NotYet("server %q is there", d.GetHostname())
-		}
+	if err := c.goneFromCloud(cluster); err != nil {
+		return err
 	}
 	for _, r := range []stack.Ref{
 		{APIVersion: "l2cluster.io/v1alpha1", Kind: "XL2Cluster"},
 		{APIVersion: "metal.equinix.jet.crossplane.io/v1alpha1", Kind: "Vlan"},
 		{APIVersion: "metal.equinix.jet.crossplane.io/v1alpha1", Kind: "Port"},
 		{APIVersion: "metal.equinix.jet.crossplane.io/v1alpha1", Kind: "Gateway"},
+		{APIVersion: "metal.equinix.jet.crossplane.io/v1alpha1", Kind: "ReservedIPBlock"},
+		{APIVersion: "metal.equinix.jet.crossplane.io/v1alpha1", Kind: "Vrf"},
 		{APIVersion: "http.crossplane.io/v1alpha2", Kind: "Request"},
 		{APIVersion: "protection.crossplane.io/v1beta1", Kind: "ClusterUsage"},
 		{APIVersion: "cluster.x-k8s.io/v1beta2", Kind: "Cluster", Namespace: c.body.GetNamespace()},
 		{APIVersion: "cluster.x-k8s.io/v1beta2", Kind: "Machine", Namespace: c.body.GetNamespace()},
+		{APIVersion: "cluster.x-k8s.io/v1beta2", Kind: "MachineDeployment", Namespace: c.body.GetNamespace()},
+		{APIVersion: "controlplane.cluster.x-k8s.io/v1beta2", Kind: "KubeadmControlPlane", Namespace: c.body.GetNamespace()},
+		{APIVersion: "infrastructure.cluster.x-k8s.io/v1beta1", Kind: "PacketCluster", Namespace: c.body.GetNamespace()},
+		{APIVersion: "infrastructure.cluster.x-k8s.io/v1beta1", Kind: "PacketMachine", Namespace: c.body.GetNamespace()},
 		{APIVersion: "infrastructure.cluster.x-k8s.io/v1beta1", Kind: "PacketMachineTemplate", Namespace: c.body.GetNamespace()},
 		{APIVersion: "bootstrap.cluster.x-k8s.io/v1beta2", Kind: "KubeadmConfigTemplate", Namespace: c.body.GetNamespace()},
 	} {
@@ -298,6 +305,33 @@ func (c *claim) gone(cluster string, composite *stack.Object) error {
 				return stack.NotYet("%s %q is there", r.Kind, objects[i].GetName())
 			}
 		}
+	}
+	return nil
+}
+
+// goneFromCloud tells what is left of the claim in the cloud: a server, a VLAN that
+// is not only lent, or what belongs to its VRFs. The control plane's elastic address
+// is there to stay.
+func (c *claim) goneFromCloud(cluster string) error {
+	cloud := here.Cloud.Snapshot()
+	for _, d := range cloud.Devices {
+		if slices.Contains(d.Tags, "capp:cluster-id:"+cluster) {
+			return stack.NotYet("server %q is there", d.GetHostname())
+		}
+	}
+	own := map[int64]bool{}
+	for _, n := range c.list("networks") {
+		number, _ := n["vxlan"].(int64)
+		own[number] = n["vlanID"] == nil
+	}
+	for _, v := range cloud.VLANs {
+		number := int64(v.GetVxlan())
+		if mine, now := own[number]; c.numbers[number] && (mine || !now) {
+			return stack.NotYet("VLAN %d is there", number)
+		}
+	}
+	if n := len(cloud.VRFs) + len(cloud.VRFReservations) + len(cloud.VRFGateways); len(c.list("vrfs")) > 0 && n > 0 {
+		return stack.NotYet("there are %d VRFs, reservations in them, and gateways", n)
 	}
 	return nil
 }
@@ -337,150 +371,4 @@ func (c *claim) tell() {
 		}
 	}
 	c.t.Logf("logs are in %s", here.Dir)
-}
-
-// addressSpans are the times in which servers had addresses on any VLAN of the
-// project, in order of beginnings: an address counts from the moment when it is
-// in a server's custom data until it is taken out or the server is gone.
-func addressSpans(changes []metal.Change) []metal.Span {
-	var single []metal.Change
-	held := map[string]map[string]bool{}
-	for _, ch := range changes {
-		if ch.Kind != metal.CustomData {
-			continue
-		}
-		now := map[string]bool{}
-		var custom struct {
-			Ours map[string]string `json:"l2cluster"`
-		}
-		if json.Unmarshal([]byte(ch.After), &custom) == nil {
-			for key, address := range custom.Ours {
-				now[key+" "+address] = true
-			}
-		}
-		for value := range held[ch.Device] {
-			if !now[value] {
-				end := ch
-				end.Before, end.After = value, ""
-				single = append(single, end)
-			}
-		}
-		for value := range now {
-			if !held[ch.Device][value] {
-				begin := ch
-				begin.Before, begin.After = "", value
-				single = append(single, begin)
-			}
-		}
-		held[ch.Device] = now
-	}
-	return metal.Spans(single, metal.CustomData)
-}
-
-// sharedAddresses are addresses that two servers were given at the same time.
-func sharedAddresses(changes []metal.Change) []string {
-	var out []string
-	for _, o := range metal.Overlaps(addressSpans(changes)) {
-		out = append(out, fmt.Sprintf("%s: %s and %s at %s", o.First.Value, o.First.Hostname, o.Second.Hostname, o.Second.From.Format(time.TimeOnly)))
-	}
-	slices.Sort(out)
-	return out
-}
-
-func vlanInput(vxlan int32) metalv1.VirtualNetworkCreateInput {
-	metro := "da"
-	return metalv1.VirtualNetworkCreateInput{Metro: &metro, Vxlan: &vxlan}
-}
-
-// refused are the requests about the claim's VLANs, its servers' ports and, where
-// it has VRFs, gateways that the cloud refused since the claim was made: how often
-// each. What is asked for a server itself is CAPP's business: with KUBE_VIP it
-// asks for the server's BGP session again and again.
-func (c *claim) refused() map[string]int {
-	cluster := c.cluster()
-	mine := map[string]bool{}
-	for _, ch := range here.Cloud.Changes(c.from) {
-		if ch.Kind == metal.VLAN && c.hasVLAN(ch.After) || cluster != "" && strings.HasPrefix(ch.Hostname, cluster+"-") {
-			mine[ch.Subject] = true
-		}
-	}
-	routed := len(c.list("vrfs")) > 0
-	out := map[string]int{}
-	for _, r := range here.Cloud.Refusals(c.refusedFrom) {
-		collection, rest, _ := strings.Cut(strings.TrimPrefix(r.Path, "/"), "/")
-		id, part, _ := strings.Cut(rest, "/")
-		text := fmt.Sprintf("%s %s: %s", r.Method, r.Path, strings.Join(r.Messages, ", "))
-		switch {
-		case collection != "devices" && mine[id],
-			routed && slices.Contains([]string{collection, part}, "metal-gateways"),
-			routed && slices.Contains([]string{"vrfs", "ips"}, cmp.Or(part, collection)),
-			part == "virtual-networks" && c.mentionsVLAN(text):
-			out[text]++
-		}
-	}
-	return out
-}
-
-// mentionsVLAN tells whether a message is about one of the claim's VLANs.
-func (c *claim) mentionsVLAN(text string) bool {
-	for n := range c.numbers {
-		if strings.Contains(text, fmt.Sprintf("Vxlan %d ", n)) {
-			return true
-		}
-	}
-	return false
-}
-
-// hasVLAN tells whether a VLAN is the claim's, as the cloud's log tells it.
-func (c *claim) hasVLAN(text string) bool {
-	fields := strings.Fields(text)
-	if len(fields) == 0 {
-		return false
-	}
-	number, err := strconv.ParseInt(fields[len(fields)-1], 10, 64)
-	return err == nil && c.numbers[number]
-}
-
-// mostRefusals of one request are what a provider that tries again and again,
-// ever more seldom, may collect until what it waits for is so.
-const mostRefusals = 12
-
-// refusal is a kind of request that the cloud refuses.
-type refusal struct {
-	why, method, text string
-	// deleted are those that may happen only when the claim is deleted.
-	deleted bool
-}
-
-// tolerated are the refusals that cannot be avoided by order, and are not many.
-var tolerated = []refusal{
-	{why: "a VLAN is deleted while its servers are still there", method: "DELETE", text: "when port is assigned", deleted: true},
-	{why: "a server's ports are reset in any order when the claim goes", method: "POST", text: "cannot be bonded while virtual networks are assigned", deleted: true},
-	{why: "a port is reset while its server goes", method: "POST", text: "while its device is deprovisioning"},
-	{why: "a reference to what is just being made has the UUID that it was born with", method: "POST", text: "was not found in the project"},
-}
-
-// ends deletes the claim, and looks at what the cloud refused until then and while
-// it went.
-func (c *claim) ends() {
-	c.t.Helper()
-	c.accepted(false)
-	c.delete()
-	c.accepted(true)
-}
-
-// accepted fails the test if the cloud refused something about the claim's
-// networks since it was made, except what cannot be avoided.
-func (c *claim) accepted(deleted bool) {
-	c.t.Helper()
-	for r, times := range c.refused() {
-		i := slices.IndexFunc(tolerated, func(x refusal) bool {
-			return strings.HasPrefix(r, x.method+" ") && strings.Contains(r, x.text) && (deleted || !x.deleted)
-		})
-		if i < 0 || times > mostRefusals {
-			c.t.Errorf("the cloud refused %d times: %s", times, r)
-			continue
-		}
-		c.t.Logf("refused %d times, since %s: %s", times, tolerated[i].why, r)
-	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/equinix/equinix-sdk-go/services/metalv1"
+
 	"github.com/l2cluster/function-l2cluster/test/e2e/stack"
 	"github.com/l2cluster/function-l2cluster/test/e2e/world"
 	"github.com/l2cluster/function-l2cluster/test/metal"
@@ -36,35 +38,50 @@ func small(t *testing.T, name string, vxlan int64) *claim {
 	return alone(t, "", name, vxlan)
 }
 
-// sound fails the test if two servers had one address since the claim was made.
+// ours is the key of custom data that the addresses are under.
+const ours = "l2cluster"
+
+// holdings are the times in which servers had addresses since the claim was made:
+// its own, and those of others, which may be on the same VLAN.
+func (c *claim) holdings() []metal.Span { return metal.Holdings(here.Cloud.Changes(c.from), ours) }
+
+// sound fails the test if two servers had one address since the claim was made, or
+// if one of its own had an address outside of the ranges.
 func (c *claim) sound() {
 	c.t.Helper()
-	if shared := sharedAddresses(here.Cloud.Changes(c.from)); len(shared) > 0 {
-		c.t.Errorf("shared addresses: %v", shared)
+	for _, o := range metal.Overlaps(c.holdings()) {
+		c.t.Errorf("shared address: %s: %s and %s at %s", o.First.Value, o.First.Hostname, o.Second.Hostname, o.Second.From.Format(time.TimeOnly))
+	}
+	cluster := c.cluster()
+	for _, s := range c.holdings() {
+		_, text, _ := strings.Cut(s.Value, " ")
+		if !strings.HasPrefix(s.Hostname, cluster+"-") {
+			continue
+		}
+		if why := c.outOfRange(text); why != "" {
+			c.t.Errorf("server %q had %s, %s", s.Hostname, text, why)
+		}
 	}
 }
 
-// cooledDown fails the test if an address went to another server before it had
-// cooled down. The time counts from when the machine was gone, and that is
-// before its server is: how long it may take to go is taken off.
-func (c *claim) cooledDown() {
+// successions are the addresses that went from one server to another since the
+// claim was made. The test fails if one had not cooled down: the time counts from
+// when the machine was gone, and that is before its server is off; how long that may
+// take is taken off.
+func (c *claim) successions() []metal.Succession {
 	c.t.Helper()
 	least := world.Quick().CoolDown - world.Quick().Schedule.Deprovisioning - 2*time.Second
-	type holder struct {
-		device string
-		end    time.Time
-	}
-	last := map[string]holder{}
-	for _, s := range addressSpans(here.Cloud.Changes(c.from)) {
-		if was := last[s.Value]; was.device != "" && was.device != s.Device && s.From.Sub(was.end) < least {
-			c.t.Errorf("%s went from one server to another after %s", s.Value, s.From.Sub(was.end))
+	all := metal.Successions(c.holdings())
+	for _, s := range all {
+		if s.Rested < least {
+			c.t.Errorf("%s went from %s to %s after %s", s.First.Value, s.First.Hostname, s.Second.Hostname, s.Rested)
 		}
-		last[s.Value] = holder{device: s.Device, end: s.To}
 	}
+	return all
 }
 
-// serversOnRecord are the machines of the claim's cluster, on the API server.
-func (c *claim) serversOnRecord() []stack.Object {
+// machines of the claim's cluster, on the API server.
+func (c *claim) machineObjects() []stack.Object {
 	c.t.Helper()
 	all, err := here.Client.List(c.t.Context(), stack.Ref{APIVersion: "cluster.x-k8s.io/v1beta2", Kind: "Machine", Namespace: c.body.GetNamespace()})
 	if err != nil {
@@ -79,7 +96,7 @@ func (c *claim) serversOnRecord() []stack.Object {
 func (c *claim) addressesNow() map[string]string {
 	out := map[string]string{}
 	for _, d := range c.devices() {
-		out[d.GetHostname()] = fmt.Sprint(d.GetCustomdata()["l2cluster"])
+		out[d.GetHostname()] = fmt.Sprint(d.GetCustomdata()[ours])
 	}
 	return out
 }
@@ -96,10 +113,14 @@ func (c *claim) same(before map[string]string) {
 }
 
 // rolled waits until none of the servers that were there before an edit is left,
-// and the claim is ready with that many others.
+// and the claim is ready with that many others. Meanwhile every machine has the
+// templates that it was made from.
 func (c *claim) rolled(machines int, before []string) {
 	c.t.Helper()
 	c.wait(c.body.GetName()+" rolled", func() error {
+		if err := c.templatesKept(); err != nil {
+			return err
+		}
 		for _, d := range c.devices() {
 			if slices.Contains(before, d.GetHostname()) {
 				return stack.NotYet("server %q is still there", d.GetHostname())
@@ -115,12 +136,40 @@ func (c *claim) upToDate(machines int) error {
 	if err := c.complete(machines); err != nil {
 		return err
 	}
-	for _, m := range c.serversOnRecord() {
+	for _, m := range c.machineObjects() {
 		if status, why := stack.ConditionOf(&m, "UpToDate"); status != "True" {
 			return stack.NotYet("machine %q is not up to date: %s", m.GetName(), why)
 		}
 	}
 	return c.ready()
+}
+
+// templatesKept fails the test if a template is gone that a machine was made from.
+func (c *claim) templatesKept() error {
+	c.t.Helper()
+	for kind, made := range map[string]stack.Ref{
+		"PacketMachine": {APIVersion: "infrastructure.cluster.x-k8s.io/v1beta1", Kind: "PacketMachineTemplate"},
+		"KubeadmConfig": {APIVersion: "bootstrap.cluster.x-k8s.io/v1beta2", Kind: "KubeadmConfigTemplate"},
+	} {
+		objects, err := here.Client.List(c.t.Context(), stack.Ref{APIVersion: made.APIVersion, Kind: kind, Namespace: c.body.GetNamespace()})
+		if err != nil {
+			return err
+		}
+		for _, o := range objects {
+			made.Namespace, made.Name = o.GetNamespace(), o.GetAnnotations()["cluster.x-k8s.io/cloned-from-name"]
+			if made.Name == "" || o.GetAnnotations()["cluster.x-k8s.io/cloned-from-groupkind"] == "KubeadmControlPlane.controlplane.cluster.x-k8s.io" {
+				continue
+			}
+			template, err := here.Client.Get(c.t.Context(), made)
+			if err != nil {
+				return err
+			}
+			if template == nil {
+				c.t.Errorf("%s %q is gone, and %s %q was made from it", made.Kind, made.Name, kind, o.GetName())
+			}
+		}
+	}
+	return nil
 }
 
 // hosts of a pool's servers.
@@ -185,6 +234,18 @@ func (c *claim) without(vxlan int32) {
 	})
 }
 
+// unchanged fails the test if the cloud has changed anything of the claim's servers
+// and VLANs since that change.
+func (c *claim) unchanged(from int) {
+	c.t.Helper()
+	cluster := c.cluster()
+	for _, ch := range here.Cloud.Changes(from) {
+		if strings.HasPrefix(ch.Hostname, cluster+"-") || ch.Kind == metal.VLAN && (c.hasVLAN(ch.Before) || c.hasVLAN(ch.After)) {
+			c.t.Errorf("the cloud was changed: %s of %s from %q to %q", ch.Kind, ch.Hostname, ch.Before, ch.After)
+		}
+	}
+}
+
 // verifiedFirst fails the test if a server lost its Layer 3 network or a member
 // of its bond before it reported success, or if none did.
 func (c *claim) verifiedFirst() {
@@ -207,4 +268,9 @@ func (c *claim) verifiedFirst() {
 		c.t.Error("no port was converted")
 	}
 	c.t.Logf("%s: ports of %d servers were converted, each after its report", c.body.GetName(), len(converted))
+}
+
+func vlanInput(vxlan int32) metalv1.VirtualNetworkCreateInput {
+	metro := "da"
+	return metalv1.VirtualNetworkCreateInput{Metro: &metro, Vxlan: &vxlan}
 }

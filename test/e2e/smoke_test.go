@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/l2cluster/function-l2cluster/test/e2e/stack"
@@ -15,8 +16,10 @@ func TestSmoke(t *testing.T) {
 	c.hasKubeconfig()
 	c.sound()
 	c.ends()
-	if left := here.Cloud.Snapshot(); len(left.VLANs) > 0 || len(left.Devices) > 0 {
-		t.Errorf("left in the cloud: %d VLANs, %d servers", len(left.VLANs), len(left.Devices))
+	// The control plane's elastic address stays, as the claim says it will.
+	left := here.Cloud.Snapshot()
+	if len(left.VLANs) > 0 || len(left.Devices) > 0 || len(left.Reservations) != 1 {
+		t.Errorf("left in the cloud: %d VLANs, %d servers, %d reservations", len(left.VLANs), len(left.Devices), len(left.Reservations))
 	}
 }
 
@@ -24,6 +27,14 @@ func TestSmoke(t *testing.T) {
 // that Cluster API made.
 func (c *claim) hasKubeconfig() {
 	c.t.Helper()
+	made, err := here.Client.Get(c.t.Context(), stack.Ref{APIVersion: "v1", Kind: "Secret", Namespace: c.body.GetNamespace(), Name: c.cluster() + "-kubeconfig"})
+	if err != nil || made == nil {
+		c.t.Fatalf("Cluster API made no kubeconfig: %v", err)
+	}
+	want, err := stack.SecretData(made)
+	if err != nil {
+		c.t.Fatal(err)
+	}
 	c.wait("kubeconfig", func() error {
 		o, err := here.Client.Get(c.t.Context(), stack.Ref{APIVersion: "v1", Kind: "Secret", Namespace: c.body.GetNamespace(), Name: c.body.GetName() + "-kubeconfig"})
 		if err != nil || o == nil {
@@ -33,8 +44,8 @@ func (c *claim) hasKubeconfig() {
 		if err != nil {
 			return err
 		}
-		if len(data["kubeconfig"]) == 0 {
-			return stack.NotYet("the connection secret has no kubeconfig")
+		if len(want["value"]) == 0 || !bytes.Equal(data["kubeconfig"], want["value"]) {
+			return stack.NotYet("the connection secret has not the kubeconfig that Cluster API made")
 		}
 		return nil
 	})

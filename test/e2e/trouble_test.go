@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,9 +15,8 @@ import (
 )
 
 // Each component is killed in the middle of a scale-up, as kill -9 does, and comes
-// back, as pods do; later the
-// composite's status, which records who has which address, is wiped. No server
-// changes its address.
+// back, as pods do; later the composite's status, which records who has which
+// address, is wiped. No server changes its address.
 func TestRestarts(t *testing.T) {
 	long(t)
 	c := small(t, "restart", 1050)
@@ -25,10 +26,14 @@ func TestRestarts(t *testing.T) {
 
 	c.worker(0)["replicas"] = int64(4)
 	c.apply()
-	for _, name := range []string{"function", "crossplane", "kube-apiserver", "provider-http", "capp", "cluster-api-core"} {
-		time.Sleep(4 * time.Second)
+	for _, name := range []string{
+		"function", "crossplane", "kube-apiserver", "provider-http", "capp", "cluster-api-core", "cluster-api-bootstrap",
+		"cluster-api-control-plane", "controllers", "ipam-in-cluster", "etcd",
+	} {
+		time.Sleep(3 * time.Second)
 		here.Process(name).Kill()
 	}
+	here.RestartEquinix()
 	c.settles(5)
 	c.same(before)
 
@@ -45,15 +50,14 @@ func TestRestarts(t *testing.T) {
 	c.ends()
 }
 
-// wipe what the composite's status records, while the function is away and cannot
-// write it again at once.
+// wipe the composite's whole status, while Crossplane and the function are away and
+// cannot write it again.
 func (c *claim) wipe() {
 	c.t.Helper()
-	here.Process("function").Kill()
 	x := c.composite()
-	if err := here.Client.Patch(c.t.Context(), stack.RefOf(x), map[string]any{"status": map[string]any{
-		"allocations": nil, "machines": nil, "networks": nil,
-	}}, "status"); err != nil {
+	here.Process("crossplane").Kill()
+	here.Process("function").Kill()
+	if err := here.Client.Patch(c.t.Context(), stack.RefOf(x), map[string]any{"status": nil}, "status"); err != nil {
 		c.t.Fatal(err)
 	}
 	if c.recorded() {
@@ -63,7 +67,11 @@ func (c *claim) wipe() {
 
 // recorded tells whether the composite's status has a record of addresses.
 func (c *claim) recorded() bool {
-	allocations, found, _ := unstructured.NestedFieldNoCopy(c.composite().Object, "status", "allocations")
+	x := c.composite()
+	if x == nil {
+		return false
+	}
+	allocations, found, _ := unstructured.NestedFieldNoCopy(x.Object, "status", "allocations")
 	return found && allocations != nil
 }
 
@@ -117,19 +125,29 @@ func (c *claim) theirs() {
 	}
 }
 
-// untouched fails the test if custom data have anything but addresses and what
+// untouched fails the test if custom data ever had anything but addresses and what
 // somebody else wrote, or if that is missing on the servers that had it.
 func (c *claim) untouched(before map[string]string) {
 	c.t.Helper()
+	cluster := c.cluster()
+	for _, ch := range here.Cloud.Changes(c.from) {
+		if ch.Kind != metal.CustomData || !strings.HasPrefix(ch.Hostname, cluster+"-") || ch.After == "" {
+			continue
+		}
+		var data map[string]any
+		if err := json.Unmarshal([]byte(ch.After), &data); err != nil {
+			c.t.Errorf("custom data of %q are %s: %v", ch.Hostname, ch.After, err)
+		}
+		delete(data, theirs)
+		delete(data, ours)
+		if len(data) > 0 {
+			c.t.Errorf("custom data of %q were %s", ch.Hostname, ch.After)
+		}
+	}
 	for _, d := range c.devices() {
 		data := d.GetCustomdata()
 		if _, had := before[d.GetHostname()]; had && data[theirs] != "kept" {
 			c.t.Errorf("somebody else's custom data of %q are gone: %v", d.GetHostname(), data)
-		}
-		for key := range data {
-			if key != theirs && key != "l2cluster" {
-				c.t.Errorf("custom data of %q have %q: %v", d.GetHostname(), key, data[key])
-			}
 		}
 	}
 }

@@ -3,6 +3,7 @@ package e2e
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/l2cluster/function-l2cluster/test/e2e/stack"
+	"github.com/l2cluster/function-l2cluster/test/metal"
 )
 
 // wish is what a claim, or its composite, asks for.
@@ -103,25 +105,82 @@ func (w wish) pool(cluster, hostname string) map[string]any {
 	return nil
 }
 
+// outOfRange tells why an address of one of the networks' subnets is not one that
+// the claim may give out; empty if it may, or where there are no ranges of its
+// family.
+func (w wish) outOfRange(text string) string {
+	prefix, err := netip.ParsePrefix(text)
+	if err != nil {
+		return err.Error()
+	}
+	for _, n := range w.list("networks") {
+		ranges, _ := n["assignmentRanges"].([]any)
+		ranges = slices.DeleteFunc(slices.Clone(ranges), func(r any) bool { return strings.Contains(fmt.Sprint(r), ":") != prefix.Addr().Is6() })
+		blocks, _ := n["ipAddresses"].([]any)
+		if len(ranges) == 0 || !slices.ContainsFunc(blocks, func(b any) bool { return within(prefix.Addr(), b) }) {
+			continue
+		}
+		excluded, _ := n["exclude"].([]any)
+		if !slices.ContainsFunc(ranges, func(r any) bool { return within(prefix.Addr(), r) }) {
+			return fmt.Sprintf("which is not in %v", ranges)
+		}
+		if slices.ContainsFunc(excluded, func(e any) bool { return within(prefix.Addr(), e) }) {
+			return fmt.Sprintf("which is excluded by %v", excluded)
+		}
+	}
+	return ""
+}
+
+// within tells whether an address is in "a-b", a CIDR, or the same as "a".
+func within(a netip.Addr, text any) bool {
+	from, to, isRange := strings.Cut(fmt.Sprint(text), "-")
+	if prefix, err := netip.ParsePrefix(from); err == nil {
+		return prefix.Contains(a)
+	}
+	first, err := netip.ParseAddr(from)
+	if err != nil {
+		return false
+	}
+	last := first
+	if isRange {
+		if last, err = netip.ParseAddr(to); err != nil {
+			return false
+		}
+	}
+	return a.Compare(first) >= 0 && a.Compare(last) <= 0
+}
+
 // whole tells what is missing for these servers to be what is asked for: each
 // active, with its addresses taken, its success reported, and its ports carrying
 // what they should.
 func (w wish) whole(cluster string, devices []metalv1.Device) error {
 	var errs []error
+	succeeded := reported()
 	for _, d := range devices {
 		pool := w.pool(cluster, d.GetHostname())
 		if pool == nil {
 			errs = append(errs, stack.NotYet("server %q belongs to no pool", d.GetHostname()))
 			continue
 		}
-		if err := serverIs(d, w.ports(pool)); err != nil {
+		if err := serverIs(d, w.ports(pool), succeeded[d.GetId()]); err != nil {
 			errs = append(errs, fmt.Errorf("server %q: %w", d.GetHostname(), err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func serverIs(d metalv1.Device, ports map[string]port) error {
+// reported are the servers that have reported the success of their network.
+func reported() map[string]bool {
+	out := map[string]bool{}
+	for _, ch := range here.Cloud.Changes(0) {
+		if ch.Kind == metal.UserEvent && strings.HasPrefix(ch.After, "1001 ") {
+			out[ch.Device] = true
+		}
+	}
+	return out
+}
+
+func serverIs(d metalv1.Device, ports map[string]port, succeeded bool) error {
 	if d.GetState() != metalv1.DEVICESTATE_ACTIVE {
 		return stack.NotYet("it is %s", d.GetState())
 	}
@@ -130,6 +189,9 @@ func serverIs(d metalv1.Device, ports map[string]port) error {
 	}
 	if here.Nodes.Networked(d.GetId()) == nil {
 		return stack.NotYet("its network is not up")
+	}
+	if !succeeded {
+		return stack.NotYet("it has not reported that its network is up")
 	}
 	for _, is := range d.NetworkPorts {
 		if err := portIs(is, ports); err != nil {

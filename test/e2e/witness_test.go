@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -98,7 +99,7 @@ func (w *witness) see(ctx context.Context, o *stack.Object) {
 	if w.turns[o.GetKind()] > 1 && time.Since(w.edited) < afterEdit {
 		return
 	}
-	if err := isTrue(ctx, o); err != nil && ctx.Err() == nil {
+	if err := isTrue(ctx, o); err != nil && !errors.Is(err, errBlind) && ctx.Err() == nil {
 		w.lies = append(w.lies, fmt.Sprintf("%s turned ready at %s, but: %v", o.GetKind(), time.Now().Format(time.TimeOnly), err))
 	}
 }
@@ -122,7 +123,7 @@ func (w *witness) look(ctx context.Context) {
 		return
 	}
 	err := isTrue(ctx, o)
-	if ctx.Err() == nil {
+	if ctx.Err() == nil && !errors.Is(err, errBlind) {
 		w.compared(err)
 	}
 }
@@ -141,15 +142,18 @@ func (w *witness) compared(err error) {
 	}
 }
 
+// errBlind is an API server that is away, and says nothing about the cloud.
+var errBlind = errors.New("cannot see the machines")
+
 // isTrue tells what is missing in the cloud for a claim or composite that says
-// that it is ready. Servers of machines that are being deleted do not count.
+// that it is ready. Servers of machines that are being deleted do not count. It is
+// errBlind when nothing can be told.
 func isTrue(ctx context.Context, o *stack.Object) error {
 	w := wish{o}
 	cluster := w.cluster()
 	machines, err := here.Client.List(ctx, stack.Ref{APIVersion: "cluster.x-k8s.io/v1beta2", Kind: "Machine", Namespace: namespaceOf(o)})
 	if err != nil {
-		// An API server that is away says nothing about the cloud.
-		return nil
+		return errBlind
 	}
 	devices := slices.DeleteFunc(serversOf(cluster), func(d metalv1.Device) bool {
 		i := slices.IndexFunc(machines, func(m stack.Object) bool { return serverID(m) == d.GetId() })

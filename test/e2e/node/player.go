@@ -58,8 +58,8 @@ func (p *Player) Break(why func(hostname string) string) {
 	p.broken = why
 }
 
-// Networked returns the addresses that a server has taken, by key; nil if its
-// network has not come up.
+// Networked returns the addresses that a server has taken, by key, none where all
+// come from DHCP servers; nil if its network has not come up.
 func (p *Player) Networked(device string) map[string]string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -200,10 +200,10 @@ func (m machine) addresses(ctx context.Context, base string, c network) (map[str
 		}
 		// Other keys are other people's.
 		ours := metadata.CustomData[c.CustomDataKey]
+		found = map[string]string{}
 		if ours == nil {
-			return c.complete(nil)
+			return c.complete(found)
 		}
-		found = nil
 		if err := json.Unmarshal(ours, &found); err != nil {
 			return fmt.Errorf("cannot read addresses: %w", err)
 		}
@@ -248,9 +248,15 @@ func (m machine) join(ctx context.Context) error {
 			return fmt.Errorf("cannot serve the cluster: %w", err)
 		}
 	}
-	o, err := m.p.client.Get(ctx, stack.Ref{APIVersion: "cluster.x-k8s.io/v1beta2", Kind: "Machine", Namespace: namespace, Name: m.device.GetHostname()})
+	return stack.Wait(ctx, 10*time.Minute, func(ctx context.Context) error { return m.register(ctx, namespace, control) })
+}
+
+// register the server's node, as its kubelet does.
+func (m machine) register(ctx context.Context, namespace string, control bool) error {
+	ref := stack.Ref{APIVersion: "cluster.x-k8s.io/v1beta2", Kind: "Machine", Namespace: namespace, Name: m.device.GetHostname()}
+	o, err := m.p.client.Get(ctx, ref)
 	if err != nil || o == nil {
-		return errors.Join(fmt.Errorf("cannot find machine %q", m.device.GetHostname()), err)
+		return errors.Join(fmt.Errorf("cannot find machine %q", ref.Name), err)
 	}
 	version, _, _ := unstructured.NestedString(o.Object, "spec", "version")
 	raw, err := json.Marshal(map[string]any{
@@ -259,9 +265,7 @@ func (m machine) join(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("cannot describe a node: %w", err)
 	}
-	return stack.Wait(ctx, 10*time.Minute, func(ctx context.Context) error {
-		return m.p.send(ctx, http.MethodPut, m.nodeURL(), raw)
-	})
+	return m.p.send(ctx, http.MethodPut, m.nodeURL(), raw)
 }
 
 func (m machine) nodeURL() string {

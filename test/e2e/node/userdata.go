@@ -8,13 +8,18 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
 )
 
-// networkPath is where the node program finds what to do.
-const networkPath = "/etc/l2cluster/network.json"
+// networkPath is where the node program finds what to do, programPath where the
+// program is.
+const (
+	networkPath = "/etc/l2cluster/network.json"
+	programPath = "/usr/local/sbin/l2cluster-network"
+)
 
 // network is what a server is told about its network, as far as the player
 // needs it.
@@ -66,39 +71,75 @@ func (n network) complete(addresses map[string]string) error {
 	return nil
 }
 
+// cloudConfig is what cloud-init reads.
+type cloudConfig struct {
+	Files    []file   `json:"write_files"`
+	Commands []string `json:"runcmd"`
+}
+
+// file that cloud-init writes.
+type file struct {
+	Path        string `json:"path"`
+	Encoding    string `json:"encoding"`
+	Content     string `json:"content"`
+	Permissions string `json:"permissions"`
+}
+
+// read a file's content as cloud-init writes it; nil if it writes none.
+func (c cloudConfig) read(path string) ([]byte, error) {
+	for _, f := range c.Files {
+		if f.Path != path {
+			continue
+		}
+		content, err := unpack(f.Content, f.Encoding)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read %s: %w", path, err)
+		}
+		return content, nil
+	}
+	return nil, nil
+}
+
+// calls fails unless the node program is a file that can be run, and the first
+// thing that is run: where it fails, nothing after it happens.
+func (c cloudConfig) calls() error {
+	program, err := c.read(programPath)
+	if err != nil {
+		return err
+	}
+	executable := slices.ContainsFunc(c.Files, func(f file) bool { return f.Path == programPath && f.Permissions == "0755" })
+	if !bytes.HasPrefix(program, []byte("#!")) || !executable {
+		return fmt.Errorf("%s is no program", programPath)
+	}
+	if len(c.Commands) == 0 || c.Commands[0] != programPath+" || exit 1" {
+		return fmt.Errorf("%s is not what is run first: %q", programPath, c.Commands)
+	}
+	return nil
+}
+
 // networkOf user data: what the node program will find once cloud-init has
-// written its files, or nil if it is not called. An error says what a real
+// written its files, or nil if there is nothing for it. An error says what a real
 // server would stumble over.
 func networkOf(userData []byte) (*network, error) {
-	var config struct {
-		Files []struct {
-			Path     string `json:"path"`
-			Encoding string `json:"encoding"`
-			Content  string `json:"content"`
-		} `json:"write_files"`
-		Commands []string `json:"runcmd"`
-	}
+	var config cloudConfig
 	if !bytes.HasPrefix(userData, []byte("## template: jinja\n#cloud-config")) {
 		return nil, fmt.Errorf("user data is no cloud-config that is a jinja template: %.60q", userData)
 	}
 	if err := yaml.Unmarshal(userData, &config); err != nil {
 		return nil, fmt.Errorf("user data is not YAML: %w", err)
 	}
-	for _, f := range config.Files {
-		if f.Path != networkPath {
-			continue
-		}
-		content, err := unpack(f.Content, f.Encoding)
-		if err != nil {
-			return nil, fmt.Errorf("cannot read %s: %w", networkPath, err)
-		}
-		out := &network{}
-		if err := json.Unmarshal(content, out); err != nil {
-			return nil, fmt.Errorf("cannot read %s: %w", networkPath, err)
-		}
-		return out, nil
+	content, err := config.read(networkPath)
+	if err != nil || content == nil {
+		return nil, err
 	}
-	return nil, nil
+	if err := config.calls(); err != nil {
+		return nil, err
+	}
+	out := &network{}
+	if err := json.Unmarshal(content, out); err != nil {
+		return nil, fmt.Errorf("cannot read %s: %w", networkPath, err)
+	}
+	return out, nil
 }
 
 // unpack what cloud-init unpacks.

@@ -171,15 +171,6 @@ func (c *Client) Patch(ctx context.Context, r Ref, patch any, subresource ...str
 	return nil
 }
 
-// Update an object, or its status.
-func (c *Client) Update(ctx context.Context, o *Object, subresource ...string) (*Object, error) {
-	res, err := c.resource(RefOf(o))
-	if err != nil {
-		return nil, err
-	}
-	return res.Update(ctx, o, metav1.UpdateOptions{FieldManager: owner}, subresource...)
-}
-
 // Delete an object; one that does not exist is no error. What it owns goes too.
 func (c *Client) Delete(ctx context.Context, r Ref) error {
 	res, err := c.resource(r)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 )
 
 // manager is a program of Cluster API or one of its providers.
@@ -33,7 +32,7 @@ func (s *Stack) managers() []manager {
 			args: []string{"--health-addr=" + local(port+100), "--diagnostics-address=" + local(port+200), "--insecure-diagnostics"},
 		}
 	}
-	all := []manager{
+	return []manager{
 		core("cluster-api-core", "core", portCore),
 		core("cluster-api-bootstrap", filepath.Join("bootstrap", "kubeadm"), portBootstrap),
 		core("cluster-api-control-plane", filepath.Join("controlplane", "kubeadm"), portControlPlane),
@@ -47,7 +46,6 @@ func (s *Stack) managers() []manager {
 			args: []string{"--health-probe-bind-address=" + local(portIPAM+100), "--metrics-bind-address=0"},
 		},
 	}
-	return slices.DeleteFunc(all, func(m manager) bool { return s.Tools.Binaries[m.name] == "" })
 }
 
 // startClusterAPI applies the CRDs and webhooks of Cluster API and its

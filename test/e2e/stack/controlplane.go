@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
@@ -123,7 +122,6 @@ func (s *Stack) connect(kubeconfig string) error {
 	if err != nil {
 		return fmt.Errorf("cannot read %q: %w", kubeconfig, err)
 	}
-	s.Config = rest.CopyConfig(config)
 	s.Client, err = newClient(config)
 	return err
 }

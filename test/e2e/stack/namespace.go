@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"syscall"
@@ -15,6 +16,10 @@ import (
 // inside is set in the environment of a process that has a network of its own.
 const inside = "L2CLUSTER_E2E_INSIDE"
 
+// ErrNoNamespace is why Isolate fails where a process may not make a network
+// namespace.
+var ErrNoNamespace = errors.New("this process may not make a network namespace")
+
 // Inside tells whether this process runs in a network namespace that Isolate
 // made.
 func Inside() bool { return os.Getenv(inside) != "" }
@@ -25,7 +30,7 @@ func Inside() bool { return os.Getenv(inside) != "" }
 // means loopback, ports are free, and nothing can be reached by mistake.
 //
 // When the context ends, that program is asked to end, and half a minute later it
-// is killed. It fails where a process may not make a namespace.
+// is killed. It fails with ErrNoNamespace where a process may not make one.
 func Isolate(ctx context.Context, env ...string) (int, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -50,6 +55,8 @@ func Isolate(ctx context.Context, env ...string) (int, error) {
 		return max(exit.ExitCode(), 1), nil
 	case ctx.Err() != nil:
 		return 1, nil
+	case errors.Is(err, fs.ErrPermission):
+		return 0, fmt.Errorf("%w: %w", ErrNoNamespace, err)
 	case err != nil:
 		return 0, fmt.Errorf("cannot start a program in a network namespace: %w", err)
 	}

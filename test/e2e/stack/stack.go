@@ -11,8 +11,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/client-go/rest"
-
 	"github.com/l2cluster/function-l2cluster/test/metal"
 )
 
@@ -29,9 +27,8 @@ type Stack struct {
 	Tools Tools
 	// Cloud is the fake cloud.
 	Cloud *metal.Cloud
-	// Client and Config reach the API server as an administrator.
+	// Client reaches the API server as an administrator.
 	Client *Client
-	Config *rest.Config
 
 	ca        *authority
 	processes map[string]*Process

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 )
@@ -34,10 +33,6 @@ var pinned = []string{
 	"etcd", "kubernetes", "crossplane", "cluster-api-core", "cluster-api-bootstrap", "cluster-api-control-plane",
 	"workload-clusters", "capp", "provider-http", "ipam-in-cluster",
 }
-
-// optional are those without which the rest still runs; scenarios that need them
-// are skipped then.
-var optional = []string{"ipam-in-cluster"}
 
 // manifests are the modules whose CRDs and webhooks are applied, and the module
 // below test/tools that says which version.
@@ -65,10 +60,6 @@ func Build(ctx context.Context, dir string, say func(format string, args ...any)
 	for _, name := range pinned {
 		begin := time.Now()
 		path, err := output(ctx, lines(say), root, filepath.Join(root, "test", "tools", "tool"), name)
-		if err != nil && slices.Contains(optional, name) {
-			say("going on without %s: %v", name, err)
-			continue
-		}
 		if err != nil {
 			return Tools{}, fmt.Errorf("cannot build %q: %w", name, err)
 		}

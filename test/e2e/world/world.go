@@ -20,6 +20,10 @@ import (
 type World struct {
 	*stack.Stack
 	Nodes *node.Player
+
+	// equinix begins the player of the provider; endEquinix ends it.
+	equinix    func() context.CancelFunc
+	endEquinix context.CancelFunc
 }
 
 // Options of a world.
@@ -64,14 +68,26 @@ func Begin(ctx context.Context, dir string, o Options, say func(format string, a
 		return nil, fmt.Errorf("cannot open a log: %w", err)
 	}
 	logger := log.New(players, "", log.LstdFlags)
-	nodes := node.New(s.Cloud, s.Client, s.WorkloadURL(), logger)
-	go equinix.New(s.Client, s.Cloud.URL(), stack.Token, o.Poll, logger).Run(ctx)
-	go nodes.Run(ctx)
 	if err := s.Platform(ctx, o.CoolDown); err != nil {
 		s.Stop()
 		return nil, err
 	}
-	return &World{Stack: s, Nodes: nodes}, nil
+	w := &World{Stack: s, Nodes: node.New(s.Cloud, s.Client, s.WorkloadURL(), logger)}
+	w.equinix = func() context.CancelFunc {
+		ctx, end := context.WithCancel(ctx)
+		go equinix.New(s.Client, o.Poll, logger).Run(ctx)
+		return end
+	}
+	w.endEquinix = w.equinix()
+	go w.Nodes.Run(ctx)
+	return w, nil
+}
+
+// RestartEquinix ends the player of the Equinix provider in the middle of what it
+// does, and begins it again: what it remembered is forgotten.
+func (w *World) RestartEquinix() {
+	w.endEquinix()
+	w.endEquinix = w.equinix()
 }
 
 // Isolated builds what a world needs, below dir, and runs this program again in
