@@ -380,6 +380,37 @@ func TestAddressesComeLate(t *testing.T) {
 	}
 }
 
+// An address that another machine has too, which the kernel notices of IPv6, is not
+// this machine's.
+func TestDuplicateAddress(t *testing.T) {
+	t.Parallel()
+	pool := pooltest.Pool(spec.HybridBonded, []plan.Port{pooltest.Bond0("six")}, pooltest.Tagged("six", "bond0", 1002, "2001:db8:0:1::/64"))
+	s := newServer(t, pool, 40*time.Second)
+	s.service.give(object{osnet.CustomDataKey: object{"vlan1002.ipv6": "2001:db8:0:1::2/64"}})
+	s.kernel.write("state.json", hardware())
+	taken := vlan("vlan1002", 1002, "2001:db8:0:1::2/64")
+	taken.Addresses[0]["addr_info"].([]object)[0]["dadfailed"] = true
+	s.kernel.write("up.json", map[string]state{"vlan1002": taken})
+	code, said := s.run()
+	want := []string{started, failed + "vlan1002: another machine has the address 2001:db8:0:1::2 too"}
+	if diff := cmp.Diff(want, s.service.reports(t)); diff != "" || code != 1 {
+		t.Errorf("got %d, -want, +got:\n%s\n%s", code, diff, said)
+	}
+}
+
+// What nobody expected is reported like every other failure: here a route without
+// a destination.
+func TestUnexpected(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, twoVLANs(), 40*time.Second)
+	s.kernel.write("state.json", hardware().with(state{Routes: []object{{"gateway": "198.51.100.10", "dev": "bond0"}}}))
+	s.kernel.write("up.json", good())
+	code, said := s.run()
+	if diff := cmp.Diff([]string{started, failed + "'dst'"}, s.service.reports(t)); diff != "" || code != 1 {
+		t.Errorf("got %d, -want, +got:\n%s\n%s", code, diff, said)
+	}
+}
+
 // A route that nobody asked for is wrong if it goes through one of our routers;
 // those to other nodes are a network plugin's.
 func TestOtherRoutes(t *testing.T) {
