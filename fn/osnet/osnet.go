@@ -43,7 +43,7 @@ const (
 type Options struct {
 	// Metadata is the base URL of the metadata service.
 	Metadata string
-	// Timeout of everything that the node script does, in whole seconds.
+	// Timeout of what the node script does, in whole seconds.
 	Timeout time.Duration
 }
 

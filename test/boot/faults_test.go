@@ -120,7 +120,7 @@ func TestFaults(t *testing.T) {
 	c.after = lab.Switch{}
 	l := c.lab()
 	l.After = nil
-	l.CustomDataAfter = 180
+	l.CustomDataLate = true
 	m := machine(t, c, osnet.Ifupdown, l, "3m")
 	boot(t, m, "snapshot end")
 	want := []string{running, failure + "eth1: the server's custom data have no address vlan1001.ipv4 yet", success}
@@ -133,9 +133,9 @@ func TestFaults(t *testing.T) {
 	if got := m.Read("kubeadm.addresses"); !strings.Contains(got, "10.60.20.") {
 		t.Errorf("kubeadm is called without a network: %s", got)
 	}
-	l.CustomDataAfter = 0
+	l.CustomDataLate, l.CustomDataAfter = false, 0
 	var steps []string
-	all := append([]fault{{reason: "The addresses arrive later.", status: "0", events: []string{running, success}}}, faults()...)
+	all := append([]fault{{reason: "The addresses are there.", status: "0", events: []string{running, success}}}, faults()...)
 	for _, f := range all {
 		steps = append(steps, f.steps(t, l)...)
 	}

@@ -98,8 +98,8 @@ func anyIn(text string, addresses map[string]bool) bool {
 	return false
 }
 
-// A range with fewer addresses than machines says so, and is healed by a larger
-// one. Later the range has one for each machine and none for a rollout: nothing
+// A range with fewer addresses than machines says so, also when the machine without
+// one has lost patience, and is healed by a larger one. Later the range has one for each machine and none for a rollout: nothing
 // rolls until it has.
 func TestTooFewAddresses(t *testing.T) {
 	beside(t)
@@ -113,6 +113,7 @@ func TestTooFewAddresses(t *testing.T) {
 		}
 		return nil
 	})
+	c.says("NodesVerified", "in the custom data", func() error { return nil })
 	c.network(0)["assignmentRanges"] = []any{"10.60.10.2-10.60.10.4"}
 	c.apply()
 	c.settles(3)

@@ -164,7 +164,11 @@ func (c *claim) templatesKept() error {
 			if err != nil {
 				return err
 			}
-			if template == nil {
+			still, err := here.Client.Get(c.t.Context(), stack.RefOf(&o))
+			if err != nil {
+				return err
+			}
+			if template == nil && still != nil {
 				c.t.Errorf("%s %q is gone, and %s %q was made from it", made.Kind, made.Name, kind, o.GetName())
 			}
 		}

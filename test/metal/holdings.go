@@ -15,7 +15,7 @@ func Holdings(changes []Change, key string) []Span {
 	held := map[string]map[string]bool{}
 	for _, ch := range changes {
 		switch {
-		case ch.Kind == DevicePower && ch.After != "on":
+		case ch.Kind == DevicePower && ch.After != "on", ch.Kind == DeviceState && ch.After == "":
 			for value := range held[ch.Device] {
 				end := ch
 				end.Kind, end.Before, end.After = CustomData, value, ""

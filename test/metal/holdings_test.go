@@ -61,6 +61,10 @@ func TestHoldings(t *testing.T) {
 			reason: "What is said twice counts once.", story: new(story).given(0, "a", ".2").given(3, "a", ".2").off(5, "a"),
 			held: []held{{"a", 0, 5}},
 		},
+		"NeverOn": {
+			reason: "A server that is gone without ever having been on has nothing more.",
+			story:  new(story).given(0, "a", ".2").add(5, "a", metal.DeviceState, ""), held: []held{{"a", 0, 5}},
+		},
 		"Foreign": {reason: "Other custom data are no addresses.", story: new(story).add(0, "a", metal.CustomData, `{"l2cluster":7}`)},
 	}
 	for name, tc := range cases {

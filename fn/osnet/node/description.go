@@ -13,7 +13,8 @@ type Description struct {
 	Metadata string `json:"metadata"`
 	// CustomDataKey of the machine's addresses.
 	CustomDataKey string `json:"customDataKey"`
-	// Timeout in seconds for everything that the script does.
+	// Timeout in seconds for what the script does, and for the machine's addresses
+	// until it reports that they are late; it waits for them beyond that.
 	Timeout int `json:"timeout"`
 	// Events that the script reports.
 	Events Events `json:"events"`
@@ -54,9 +55,9 @@ func (d Description) AllFiles() []Template {
 type Events struct {
 	// Started, once, before anything changes.
 	Started Event `json:"started"`
-	// Succeeded, or Failed, once, at the end.
+	// Succeeded, or Failed, at the end.
 	Succeeded Event `json:"succeeded"`
-	// Failed, or Succeeded, once, at the end.
+	// Failed at the end, or when addresses are late.
 	Failed Event `json:"failed"`
 }
 

@@ -53,6 +53,9 @@ type Lab struct {
 	CustomData map[string]any `json:"customdata"`
 	// CustomDataAfter is when they are there, in seconds.
 	CustomDataAfter int `json:"customDataAfter,omitempty"`
+	// CustomDataLate says that they are there only after the machine has reported a
+	// failure.
+	CustomDataLate bool `json:"customDataLate,omitempty"`
 	// Faults of the metadata service, by "metadata" or "events": error, garbage,
 	// silence or "" for each answer; the last one stays.
 	Faults map[string][]string `json:"faults,omitempty"`

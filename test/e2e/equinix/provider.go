@@ -160,7 +160,10 @@ func (p *Provider) reconcile(ctx context.Context, o *stack.Object, s *state) err
 	}
 	if !slices.Contains(o.GetFinalizers(), finalizer) {
 		// The object has changed then, and is looked at again.
-		return errors.Join(r.finalizers(ctx, append(o.GetFinalizers(), finalizer)), errAgain)
+		if err := r.finalizers(ctx, append(o.GetFinalizers(), finalizer)); err != nil {
+			return err
+		}
+		return errAgain
 	}
 	if err := r.resolve(ctx); err != nil {
 		return r.fail(ctx, err)

@@ -157,13 +157,16 @@ func (m machine) userData(ctx context.Context, base string) ([]byte, error) {
 }
 
 // network does what the node program does: it reports that it starts, waits for
-// its addresses, takes them, and reports how that went.
+// its addresses, and says so when they are late, takes them, and reports how that
+// went.
 func (m machine) network(ctx context.Context, base string, c network) error {
 	m.event(ctx, base, c.Events.Started, "")
-	addresses, err := m.addresses(ctx, base, c)
+	addresses, err := m.addresses(ctx, base, c, time.Duration(c.Timeout)*time.Second)
 	if err != nil {
-		m.event(ctx, base, c.Events.Failed, ": addresses: "+err.Error())
-		return err
+		m.event(ctx, base, c.Events.Failed, ": "+err.Error())
+		if addresses, err = m.addresses(ctx, base, c, forEver); err != nil {
+			return err
+		}
 	}
 	time.Sleep(time.Second)
 	m.p.mu.Lock()
@@ -183,9 +186,11 @@ func (m machine) network(ctx context.Context, base string, c network) error {
 	return nil
 }
 
+// forEver is longer than any scenario.
+const forEver = 24 * time.Hour
+
 // addresses in the server's custom data, once all that it needs are there.
-func (m machine) addresses(ctx context.Context, base string, c network) (map[string]string, error) {
-	limit := time.Duration(c.Timeout) * time.Second
+func (m machine) addresses(ctx context.Context, base string, c network, limit time.Duration) (map[string]string, error) {
 	var found map[string]string
 	err := stack.Wait(ctx, limit, func(ctx context.Context) error {
 		raw, err := m.p.get(ctx, base+"/metadata")

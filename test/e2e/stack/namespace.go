@@ -55,7 +55,7 @@ func Isolate(ctx context.Context, env ...string) (int, error) {
 		return max(exit.ExitCode(), 1), nil
 	case ctx.Err() != nil:
 		return 1, nil
-	case errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOSPC):
 		return 0, fmt.Errorf("%w: %w", ErrNoNamespace, err)
 	case err != nil:
 		return 0, fmt.Errorf("cannot start a program in a network namespace: %w", err)

@@ -17,9 +17,9 @@ const Composition = "e2e"
 
 // Platform does what a platform team does: it applies the example's credentials
 // and ProviderConfigs with its own token, and derives a Composition from the
-// package's own that knows the address of the cloud and lets addresses cool down
-// for as long as given.
-func (s *Stack) Platform(ctx context.Context, coolDown time.Duration) error {
+// package's own that knows the address of the cloud, lets addresses cool down for as
+// long as given, and gives servers that time for their network.
+func (s *Stack) Platform(ctx context.Context, coolDown, timeout time.Duration) error {
 	providers, err := s.providers()
 	if err != nil {
 		return err
@@ -48,6 +48,7 @@ func (s *Stack) Platform(ctx context.Context, coolDown time.Duration) error {
 	}{
 		{s.Cloud.URL(), []string{"input", "equinix", "apiURL"}},
 		{coolDown.String(), []string{"input", "network", "coolDown"}},
+		{timeout.String(), []string{"input", "network", "timeout"}},
 	} {
 		if err := unstructured.SetNestedField(step, field.value, field.path...); err != nil {
 			return fmt.Errorf("cannot change the Composition: %w", err)

@@ -30,8 +30,8 @@ type World struct {
 type Options struct {
 	// Schedule of the fake cloud.
 	Schedule metal.Schedule
-	// CoolDown of addresses.
-	CoolDown time.Duration
+	// CoolDown of addresses, and Timeout of servers' networks.
+	CoolDown, Timeout time.Duration
 	// Poll is how often the Equinix provider looks at resources that nobody
 	// changed.
 	Poll time.Duration
@@ -44,7 +44,7 @@ func Quick() Options {
 			Life:  metal.Life{Queued: time.Second, Provisioning: 4 * time.Second, Deprovisioning: 8 * time.Second},
 			Batch: 500 * time.Millisecond, Gateway: time.Second, GatewayDeletion: time.Second,
 		},
-		CoolDown: 20 * time.Second, Poll: 10 * time.Second,
+		CoolDown: 20 * time.Second, Timeout: time.Minute, Poll: 10 * time.Second,
 	}
 }
 
@@ -68,7 +68,7 @@ func Begin(ctx context.Context, dir string, o Options, say func(format string, a
 		return nil, fmt.Errorf("cannot open a log: %w", err)
 	}
 	logger := log.New(players, "", log.LstdFlags)
-	if err := s.Platform(ctx, o.CoolDown); err != nil {
+	if err := s.Platform(ctx, o.CoolDown, o.Timeout); err != nil {
 		s.Stop()
 		return nil, err
 	}

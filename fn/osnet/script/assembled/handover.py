@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # https://github.com/l2cluster/function-l2cluster
-from __main__ import AFTER,BEFORE,Snapshot,answers,log,run
+from __main__ import AFTER,BEFORE,Snapshot,Wanted,answers,log,run
+import fcntl
 import time
 SERVICE="l2cluster-handover.service"
 class Handover:
@@ -10,20 +11,21 @@ class Handover:
   if self.node.stage==BEFORE:
    run("systemctl","enable",SERVICE)
    run("systemctl","start","--no-block",SERVICE)
- def wait(self):
-  while self.node.stage==BEFORE:
-   self.watch()
+ def wait(self,lock):
+  while self.node.stage==BEFORE and not self.over():
+   time.sleep(2)
+  fcntl.flock(lock,fcntl.LOCK_EX)
+  Wanted.__init__(self.node,self.node.want)
+  self.node.remember(stage=AFTER)
   log("the platform's own network is gone")
   run("systemctl","disable",SERVICE,check=False)
   self.node.apply()
   return 0
  silent=0
- def watch(self):
+ def over(self):
   self.silent=0 if self.platform_answers()else self.silent+1
   ways=self.ways()
-  if(self.silent>=3 and any(answers(way)for way in ways))or(self.silent>=20 and not ways):
-   self.node.remember(stage=AFTER)
-  time.sleep(2)
+  return(self.silent>=3 and any(answers(way)for way in ways))or(self.silent>=20 and not ways)
  def cleared(self):
   return[self.node.port(port)for port in self.node.ports if port.get("cleared")]
  def platform_answers(self):

@@ -340,7 +340,6 @@ class Metadata:
    if time.monotonic()+3>until:
     break
    time.sleep(3)
-  log("the event is not reported")
 class Node(Wanted):
  reason=""
  def __init__(self,description):
@@ -351,28 +350,30 @@ class Node(Wanted):
    sys.dont_write_bytecode=True
    sys.path.insert(0,path("/usr/local/lib/l2cluster"))
    self.handover=importlib.import_module("handover").Handover(self)
- def learn(self,metadata,until,started,overdue):
-  silent=0
+ def learn(self,metadata,until,tell):
+  silent,told=0,False
   while True:
    found,reason=metadata.get()
    if found is not None:
+    silent=0
     self.state["url"]=found.get("user_state_url")
-    started()
-    reason=self.take(found)
-    if not reason:
-     self.reason=""
-     return
    else:
     silent+=1
-    if silent>=3 and "addresses" in self.state:
-     log("goes on:",reason)
-     return started()
+   known=silent>=3 and "addresses" in self.state
+   if not told and(known or not silent):
+    told=self.state["url"]
+    tell("started")
+   if not silent:
+    reason=self.take(found)
+   self.reason="" if known else reason
+   if not self.reason:
+    return
    log("waits:",reason)
-   self.reason=reason
-   if time.monotonic()>until:
-    if found is None:
+   if time.monotonic()>until and not 0<silent<3:
+    if silent:
      raise Wrong(reason)
-    overdue(reason)
+    signal.alarm(0)
+    tell("failed",reason)
     until=float("inf")
    time.sleep(3)
  def apply(self):
@@ -452,6 +453,8 @@ class Node(Wanted):
    text=read(name[len(root):])
    filled=text.replace(kubeadm["ips"],",".join(addresses)).replace(kubeadm["ip"],addresses[0])
    write(name[len(root):],filled,os.stat(name).st_mode&0o7777)
+def describe():
+ return Node(json.loads(read(DESCRIPTION)))
 def check(node):
  if "addresses" not in node.state:
   found,reason=Metadata(node.want["metadata"]).get()
@@ -465,38 +468,32 @@ def check(node):
  for what,why in wrong:
   print("%s: %s"%(what,why))
  return 1 if wrong else 0
-def bring_up(node,start):
+def bring_up(node):
  metadata=Metadata(node.want["metadata"])
  events=node.want["events"]
  limit=node.want["timeout"]
  reserve=min(45,limit//4)
- told=[]
- def started():
-  if node.state.get("url")and not told:
-   told.append(True)
-   metadata.report(node.state["url"],events["started"],limit=reserve)
- def overdue(reason):
-  signal.alarm(0)
-  metadata.report(node.state.get("url"),events["failed"],reason,limit=reserve)
+ def tell(event,detail=""):
+  metadata.report(node.state.get("url"),events[event],detail,limit=reserve)
  def late(*_):
   raise Late(node.reason or "the time limit of %d s is over"%limit)
  signal.signal(signal.SIGALRM,late)
- signal.alarm(max(1,limit-reserve))
+ signal.alarm(limit-reserve)
+ event,detail="succeeded",""
  try:
-  node.learn(metadata,start+limit-reserve-5,started,overdue)
-  signal.alarm(signal.alarm(0)or max(1,limit-reserve))
+  node.learn(metadata,time.monotonic()+limit-reserve-15,tell)
+  signal.alarm(signal.alarm(0)or limit-reserve)
   node.apply()
   node.name_node()
   if node.handover:
    node.handover.begin()
-  signal.alarm(0)
  except Exception as e:
+  log("failed:",repr(e))
+  event,detail="failed",str(e)
+ finally:
   signal.alarm(0)
-  log("failed:",e)
-  metadata.report(node.state.get("url"),events["failed"],str(e),limit=reserve)
-  return 1
- metadata.report(node.state.get("url"),events["succeeded"],limit=reserve)
- return 0
+ tell(event,detail)
+ return event=="failed"
 def main():
  global root
  parser=argparse.ArgumentParser(description="Brings up this server's layer-2 networks.")
@@ -505,16 +502,14 @@ def main():
  parser.add_argument("--root",default="",help="the folder to take for /")
  options=parser.parse_args()
  root=options.root
- start=time.monotonic()
  try:
-  node=Node(json.loads(read(DESCRIPTION)))
   if options.check:
-   return check(node)
-  if options.handover:
-   return node.handover.wait()
+   return check(describe())
   with open(path("/run/l2cluster-network.lock"),"w")as lock:
+   if options.handover:
+    return describe().handover.wait(lock)
    fcntl.flock(lock,fcntl.LOCK_EX)
-   return bring_up(node,start)
+   return bring_up(describe())
  except(Wrong,OSError,ValueError)as e:
   log("failed:",e)
   return 1

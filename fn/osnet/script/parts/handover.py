@@ -1,7 +1,8 @@
 """The end of the platform's own network, which it takes away when it changes the ports."""
+import fcntl
 import time
 
-from __main__ import AFTER, BEFORE, Snapshot, answers, log, run
+from __main__ import AFTER, BEFORE, Snapshot, Wanted, answers, log, run
 
 SERVICE = "l2cluster-handover.service"
 
@@ -18,10 +19,13 @@ class Handover:
             run("systemctl", "enable", SERVICE)
             run("systemctl", "start", "--no-block", SERVICE)
 
-    def wait(self):
-        """Waits as long as it takes."""
-        while self.node.stage == BEFORE:
-            self.watch()
+    def wait(self, lock):
+        """Waits as long as it takes; what it does then, it does alone, from what others remember."""
+        while self.node.stage == BEFORE and not self.over():
+            time.sleep(2)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        Wanted.__init__(self.node, self.node.want)
+        self.node.remember(stage=AFTER)
         log("the platform's own network is gone")
         run("systemctl", "disable", SERVICE, check=False)
         self.node.apply()
@@ -29,13 +33,11 @@ class Handover:
 
     silent = 0
 
-    def watch(self):
+    def over(self):
         """Looks once. Silence counts when our networks answer, or, where nothing of theirs can, when it lasts."""
         self.silent = 0 if self.platform_answers() else self.silent + 1
         ways = self.ways()
-        if (self.silent >= 3 and any(answers(way) for way in ways)) or (self.silent >= 20 and not ways):
-            self.node.remember(stage=AFTER)
-        time.sleep(2)
+        return (self.silent >= 3 and any(answers(way) for way in ways)) or (self.silent >= 20 and not ways)
 
     def cleared(self):
         return [self.node.port(port) for port in self.node.ports if port.get("cleared")]
