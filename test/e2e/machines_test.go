@@ -29,7 +29,7 @@ func TestScale(t *testing.T) {
 	c.settles(2)
 
 	for _, m := range c.machineObjects() {
-		if _, control := m.GetLabels()["cluster.x-k8s.io/control-plane"]; control {
+		if _, control := m.GetLabels()["cluster.x-k8s.io/control-plane"]; control || m.GetDeletionTimestamp() != nil {
 			continue
 		}
 		if err := here.Client.Delete(t.Context(), stack.RefOf(&m)); err != nil {
