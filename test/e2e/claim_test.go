@@ -95,7 +95,6 @@ func (c *claim) apply() {
 		c.witness, c.dismiss = watch(ctx, c.body.GetNamespace(), c.body.GetName()), end
 		c.t.Cleanup(end)
 	}
-	c.witness.edit()
 	if err := here.Client.Apply(c.t.Context(), c.body.DeepCopy()); err != nil {
 		c.t.Fatal(err)
 	}

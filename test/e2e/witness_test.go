@@ -20,25 +20,20 @@ import (
 // a minute, and a busy machine takes its time.
 const patience = 100 * time.Second
 
-// afterEdit is for how long something may turn ready for what was asked for
-// before an edit: a run that began before it ends after it, and Crossplane marks
-// its outcome with the generation of the edit.
-const afterEdit = time.Minute
-
 // witness watches a claim and its composite from their first moment to their
-// last. Whenever one of them turns ready, and every second while the composite
-// is, the cloud is compared with what it asks for.
+// last. When one of them turns ready for the first time, and every second while the
+// composite is, the cloud is compared with what it asks for. Later turns are left to
+// that: before a run of Crossplane writes its own conditions it writes those once
+// more that it read, and those may be a run old.
 type witness struct {
 	mu sync.Mutex
 	// ready are the kinds that say so about their present spec.
 	ready map[string]bool
 	// turns counts how often each kind turned ready.
 	turns map[string]int
-	// edited is when the claim was changed last.
-	edited time.Time
 	// composite as it was seen last.
 	composite *stack.Object
-	// lies are what was not so when one of them turned ready.
+	// lies are what was not so when one of them turned ready for the first time.
 	lies []string
 	// since when the composite has been ready and the cloud not as it asks for,
 	// and the longest that it was so.
@@ -76,13 +71,6 @@ func readyNow(o *stack.Object) bool {
 	return false
 }
 
-// edit tells that the claim is changed now.
-func (w *witness) edit() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.edited = time.Now()
-}
-
 func (w *witness) see(ctx context.Context, o *stack.Object) {
 	now := readyNow(o)
 	w.mu.Lock()
@@ -96,7 +84,7 @@ func (w *witness) see(ctx context.Context, o *stack.Object) {
 		return
 	}
 	w.turns[o.GetKind()]++
-	if w.turns[o.GetKind()] > 1 && time.Since(w.edited) < afterEdit {
+	if w.turns[o.GetKind()] > 1 {
 		return
 	}
 	if err := isTrue(ctx, o); err != nil && !errors.Is(err, errBlind) && ctx.Err() == nil {
