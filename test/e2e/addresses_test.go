@@ -99,8 +99,8 @@ func anyIn(text string, addresses map[string]bool) bool {
 }
 
 // A range with fewer addresses than machines says so, also when the machine without
-// one has lost patience, and is healed by a larger one. Later the range has one for each machine and none for a rollout: nothing
-// rolls until it has.
+// one has lost patience, and is healed by a larger one. Later the range has one for
+// each machine and none for a rollout: nothing rolls until it has.
 func TestTooFewAddresses(t *testing.T) {
 	beside(t)
 	c := small(t, "few", 1080)

@@ -28,10 +28,7 @@ func TestScale(t *testing.T) {
 	c.apply()
 	c.settles(2)
 
-	for _, m := range c.machineObjects() {
-		if _, control := m.GetLabels()["cluster.x-k8s.io/control-plane"]; control || m.GetDeletionTimestamp() != nil {
-			continue
-		}
+	for _, m := range c.workerMachines() {
 		if err := here.Client.Delete(t.Context(), stack.RefOf(&m)); err != nil {
 			t.Fatal(err)
 		}

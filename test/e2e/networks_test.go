@@ -155,10 +155,7 @@ func TestUnverified(t *testing.T) {
 		}
 	}
 	here.Nodes.Break(nil)
-	for _, m := range c.machineObjects() {
-		if _, control := m.GetLabels()["cluster.x-k8s.io/control-plane"]; control {
-			continue
-		}
+	for _, m := range c.workerMachines() {
 		if err := here.Client.Delete(t.Context(), stack.RefOf(&m)); err != nil {
 			t.Fatal(err)
 		}

@@ -49,11 +49,12 @@ func (c *claim) holdings() []metal.Span { return metal.Holdings(here.Cloud.Chang
 // if one of its own had an address outside of the ranges.
 func (c *claim) sound() {
 	c.t.Helper()
-	for _, o := range metal.Overlaps(c.holdings()) {
+	spans := c.holdings()
+	for _, o := range metal.Overlaps(spans) {
 		c.t.Errorf("shared address: %s: %s and %s at %s", o.First.Value, o.First.Hostname, o.Second.Hostname, o.Second.From.Format(time.TimeOnly))
 	}
 	cluster := c.cluster()
-	for _, s := range c.holdings() {
+	for _, s := range spans {
 		_, text, _ := strings.Cut(s.Value, " ")
 		if !strings.HasPrefix(s.Hostname, cluster+"-") {
 			continue
@@ -89,6 +90,15 @@ func (c *claim) machineObjects() []stack.Object {
 	}
 	cluster := c.cluster()
 	return slices.DeleteFunc(all, func(o stack.Object) bool { return o.GetLabels()["cluster.x-k8s.io/cluster-name"] != cluster })
+}
+
+// workerMachines of the claim's cluster that are not being deleted.
+func (c *claim) workerMachines() []stack.Object {
+	c.t.Helper()
+	return slices.DeleteFunc(c.machineObjects(), func(o stack.Object) bool {
+		_, control := o.GetLabels()["cluster.x-k8s.io/control-plane"]
+		return control || o.GetDeletionTimestamp() != nil
+	})
 }
 
 // addressesNow are the addresses in the custom data of the claim's servers, by
